@@ -1,4 +1,5 @@
 /** Connects the rooms of the Azure adapter with each other. Makes no call and decides nothing. */
+import { describeBlock } from '../domain/group-blocks.ts';
 import type { TokenCredential } from '@azure/core-auth';
 import { phaseOf } from '../cache/agents/agent-turns.ts';
 import type { NodeGroupId } from '../domain/ids.ts';
@@ -199,7 +200,10 @@ function createShares({ clock, log, metrics, sharedHints, sharedClusters }: Azur
     reported: (limit) => sharedHints?.reported('remaining').find(({ key }) => key === limit)?.count,
     onPostponed: ({ operation, resource }, reason) => {
       metrics.arm.writesPostponed.inc({ operation });
-      log.info({ operation, resource, reason }, 'Write postponed, since few are left for all clusters of the subscription');
+      log.info(
+        { operation, resource, reason: describeBlock(reason) },
+        'Write postponed, since few are left for all clusters of the subscription',
+      );
     },
   });
 }

@@ -2,6 +2,7 @@
  * The JSON documents under /debug: one loop with its input, decisions and state, and the agents. Contains chosen fields only:
  * no labels, annotations or addresses of pods and nodes. Texts from outside are cleared of credentials. Pure.
  */
+import { blockTexts } from '../domain/group-blocks.ts';
 import { withoutCredentials } from '../api/documents/redacted.ts';
 import type { AgentStatus } from '../cache/agents/agent-state.ts';
 import { nodeGroupId, podName } from '../domain/ids.ts';
@@ -128,16 +129,14 @@ const GROUP_FIELDS = [
   'vmSize',
   'priority',
   'zones',
-  'frozen',
-  'growthHeld',
-  'lastResort',
 ] as const satisfies readonly (keyof NodeGroup)[];
 
 function groupDocument(group: NodeGroup): object {
   const fields = Object.fromEntries(GROUP_FIELDS.map((field) => [field, group[field]]));
+  const { deletionsWait: _left, ...blocks } = blockTexts(group.blocks);
   const instances: Record<string, number> = {};
   for (const { state } of group.instances ?? []) instances[state] = (instances[state] ?? 0) + 1;
-  return { ...fields, instances, template: group.template?.source };
+  return { ...fields, ...blocks, instances, template: group.template?.source };
 }
 
 function capped(rows: readonly unknown[]): readonly unknown[] {

@@ -5,6 +5,7 @@
  */
 import type { Closure } from '../lib/closure.ts';
 import type { ErrorKind, StockScope } from '../lib/errors.ts';
+import type { ChangeBlock, IncreaseBlock } from './group-blocks.ts';
 import type { InstanceKey, NodeGroupId, NodeName, PodUid } from './ids.ts';
 import type { TemplateDifference } from './node-template.ts';
 import type { Blocker } from './plan.ts';
@@ -159,9 +160,16 @@ export interface SeenDeletionTaint {
 /** What keeps a group from changing, and since when this process has seen it, milliseconds since the epoch. */
 export interface HeldGroup {
   readonly kind: 'frozen' | 'not-increased' | 'unconfirmed' | 'deleting' | 'creating';
-  readonly reason: string;
+  readonly reason: HoldReason;
   readonly sinceMs: number;
 }
+
+/** A block, or a change in progress: of the target size, or of one instance. */
+export type HoldReason =
+  | ChangeBlock
+  | IncreaseBlock
+  | { readonly code: 'size-unconfirmed'; readonly to: number }
+  | { readonly code: 'instance-exists' | 'instance-not-ready'; readonly instanceId: string };
 
 /** Where the last plan stopped, since its time was up or more pods stay pending than one loop explains: the next plan goes on there. */
 export interface StoppedPlan {

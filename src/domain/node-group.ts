@@ -1,3 +1,4 @@
+import type { GroupBlocks } from './group-blocks.ts';
 import type { InstanceKey, NodeGroupId } from './ids.ts';
 import type { ErrorKind, SizeFamily } from '../lib/errors.ts';
 import type { NodeTemplate } from './node-template.ts';
@@ -135,14 +136,8 @@ export interface NodeGroup {
   readonly sizeFamily?: SizeFamily;
   readonly zones: readonly string[];
   readonly options: NodeGroupOptions;
-  /** If set, the group is neither increased nor decreased, and why (being deleted, upgrading, unreadable, throttled). */
-  readonly frozen: string | undefined;
-  /** If set, why the group cannot grow now. Removals are not affected. */
-  readonly growthHeld?: string;
-  /** If set, why the group grows only for pods that no other group can take. */
-  readonly lastResort?: string;
-  /** If set, why deletions of its nodes wait, for a minute at most. For people only; no decision reads it. */
-  readonly deletionsWait?: string;
+  /** Why it does not change now. */
+  readonly blocks: GroupBlocks;
   /** AKS's own count of the pool, if it differs from the size: the next operation of AKS on the pool sets the size to it. */
   readonly aksCount?: number;
 }

@@ -54,10 +54,7 @@ const GROUP: Readonly<Record<keyof NodeGroup, string>> = {
   sizeFamily: 'stockout',
   zones: 'template',
   options: 'node group',
-  frozen: 'held group',
-  growthHeld: 'held group',
-  lastResort: 'rule against an increase',
-  deletionsWait: 'held group',
+  blocks: 'block',
   aksCount: 'count of AKS',
 };
 

@@ -1,4 +1,5 @@
 /** The adapter meets the emulated Azure over HTTPS, with real credentials and clients, on one clock. */
+import { withTexts, type ShownGroup } from '../support/builders.ts';
 import { connectAzure, type AzureNodeGroups } from '../../src/azure/azure.ts';
 import type { AzureOptions } from '../../src/azure/arm/options.ts';
 import type { NodeGroup } from '../../src/domain/node-group.ts';
@@ -43,8 +44,8 @@ export interface Meeting {
   readonly events: CloudEvent[];
   readonly metrics: Metrics;
   readonly logLines: readonly string[];
-  groups(cluster?: ClusterView): readonly NodeGroup[];
-  group(pool: string, cluster?: ClusterView): NodeGroup;
+  groups(cluster?: ClusterView): readonly ShownGroup[];
+  group(pool: string, cluster?: ClusterView): ShownGroup;
   increase(group: NodeGroup, by: number): ReturnType<AzureNodeGroups['increase']>;
   /** Lets time pass. `lookEveryMs`: how often the groups are observed meanwhile. */
   pass(ms: number, lookEveryMs?: number): Promise<void>;
@@ -127,10 +128,10 @@ export async function meet(rest: Partial<AzureOptions> = {}, spec: WorldSpec = S
   });
   await azure.start(abort.signal);
   const events: CloudEvent[] = [];
-  const groups = (cluster = aCluster()): readonly NodeGroup[] => {
+  const groups = (cluster = aCluster()): readonly ShownGroup[] => {
     const view = azure.observe(cluster, clock.now());
     events.push(...view.events);
-    return view.groups;
+    return view.groups.map(withTexts);
   };
   // A daemon observes every ten seconds; short passes look more often, since something is expected within them.
   const pass = async (ms: number, lookEveryMs = ms >= LONG_PASS_MS ? LOOP_MS : 1_000): Promise<void> => {

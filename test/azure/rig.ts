@@ -8,7 +8,7 @@ import type { CloudView, ClusterView } from '../../src/domain/observation.ts';
 import { seededRandom } from '../../src/lib/random.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { createMetrics, type Metrics } from '../../src/telemetry/metrics.ts';
-import { aCluster, resourceNames, START_MS } from '../support/builders.ts';
+import { aCluster, resourceNames, START_MS, withTexts, type ShownGroup } from '../support/builders.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { untilQuiet } from '../../world/lab/quiet.ts';
 import { NODE_GROUP, ScriptedArm, SUBSCRIPTION } from './scripted-arm.ts';
@@ -22,9 +22,9 @@ export interface Rig {
   readonly logLines: string[];
   readonly wakes: () => number;
   /** Observes and returns the view. */
-  view(cluster?: ClusterView): CloudView;
+  view(cluster?: ClusterView): Omit<CloudView, 'groups'> & { readonly groups: readonly ShownGroup[] };
   /** One group of a fresh view. */
-  group(id: string, cluster?: ClusterView): NodeGroup;
+  group(id: string, cluster?: ClusterView): ShownGroup;
   increase(id: string, to: number, from?: NodeGroup): ReturnType<AzureNodeGroups['increase']>;
   /** Lets every call under way end. */
   quiet(): Promise<void>;
@@ -96,8 +96,11 @@ export async function rig(
     wakes += 1;
   });
   const quiet = (): Promise<void> => untilQuiet(() => (azure.inFlightCalls() > 0 ? 'calls to ARM are under way' : undefined));
-  const view = (cluster = aCluster()): CloudView => azure.observe(cluster, clock.now());
-  const group = (id: string, cluster = aCluster()): NodeGroup => {
+  const view: Rig['view'] = (cluster = aCluster()) => {
+    const seen = azure.observe(cluster, clock.now());
+    return { ...seen, groups: seen.groups.map(withTexts) };
+  };
+  const group: Rig['group'] = (id, cluster = aCluster()) => {
     const found = view(cluster).groups.find((each) => each.id === id);
     if (found === undefined) throw new Error(`no group ${id}`);
     return found;

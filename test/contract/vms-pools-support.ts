@@ -1,10 +1,10 @@
 /** The adapter and the emulated AKS around one pool of type VirtualMachines. */
+import type { ShownGroup } from '../support/builders.ts';
 import { getClient } from '@azure-rest/core-client';
 import { ClientSecretCredential } from '@azure/identity';
 import type { AzureNodeGroups } from '../../src/azure/azure.ts';
 import type { AzureOptions } from '../../src/azure/arm/options.ts';
 import type { InstanceKey } from '../../src/domain/ids.ts';
-import type { NodeGroup } from '../../src/domain/node-group.ts';
 import type { ClusterView } from '../../src/domain/observation.ts';
 import type { JournalEntry } from '../../world/simulator/arm/http/journal.ts';
 import type { PoolSpec, WorldSpec } from '../../world/simulator/base/world-spec.ts';
@@ -58,7 +58,7 @@ export async function stage(spec: WorldSpec, rest: Partial<AzureOptions> = {}): 
   const { arm, azure, caPem, signal } = meeting;
   const authority = { authorityHost: arm.url, disableInstanceDiscovery: true, tlsOptions: { ca: caPem } };
   const person = new ClientSecretCredential(spec.tenantId, PERSON.clientId, PERSON.clientSecret, authority);
-  const group = (id: string, cluster?: ClusterView): NodeGroup => {
+  const group = (id: string, cluster?: ClusterView): ShownGroup => {
     const found = meeting.groups(cluster).find((each) => each.id === id);
     if (found === undefined) throw new Error(`no group ${id}`);
     return found;

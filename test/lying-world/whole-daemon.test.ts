@@ -3,6 +3,7 @@
  * get their nodes, no running pod is moved, no instance is deleted and no capacity is lowered. When the lie ends, the pool grows again
  * for its pods. `holds` judges what only the guard against this lie gives: other guards would hide its loss.
  */
+import { withTexts, type ShownGroup } from '../support/builders.ts';
 import { afterEach, describe, expect, it } from 'vitest';
 import { defined } from '../../src/lib/defined.ts';
 import type { NodeGroup } from '../../src/domain/node-group.ts';
@@ -33,8 +34,8 @@ const busy = (headers: Readonly<Record<string, string>>): FaultEffect =>
 /** What is seen at the end of the lie. */
 interface Seen {
   readonly world: VirtualRun;
-  readonly lied: NodeGroup;
-  readonly good: NodeGroup;
+  readonly lied: ShownGroup;
+  readonly good: ShownGroup;
   readonly log: string;
   /** When each answer was given that was a lie, milliseconds since the epoch. */
   readonly liedAtMs: readonly number[];
@@ -219,10 +220,10 @@ const ROWS: Readonly<Record<string, Row>> = {
   },
 };
 
-function groupOf(world: VirtualRun, pool: string): NodeGroup {
+function groupOf(world: VirtualRun, pool: string): ShownGroup {
   const group = world.reports.at(-1)?.observation?.cloud.groups.find(({ id }) => id.includes(`-${pool}-`));
   if (group === undefined) throw new Error(`the pool ${pool} is not a node group`);
-  return group;
+  return withTexts(group);
 }
 
 describe('the whole daemon', () => {

@@ -131,7 +131,7 @@ describe('groups that are named', () => {
     world.world.cluster.apply(deployment({ name: 'web', replicas: 12, cpu: '1500m' }));
     await world.until('its maximum', () => capacity(world, 'general') === 2, 5 * MINUTE);
     const late = () => world.reports.at(-1)?.observation?.cloud.groups.find(({ id }) => id.startsWith('late'));
-    expect(late()).toMatchObject({ kind: 'vms-pool', frozen: expect.stringContaining('no agent pool of type VirtualMachines has') });
+    expect(late()).toMatchObject({ kind: 'vms-pool', blocks: { change: { code: 'no-such-size' } } });
     expect(capacity(world, 'general')).toBe(2);
     world.world.arm.control.raise({ addPool: aPool({ name: 'late', kind: 'vms-pool', count: 0 }) });
     await world.until(

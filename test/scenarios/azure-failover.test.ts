@@ -1,3 +1,4 @@
+import { describeBlock } from '../../src/domain/group-blocks.ts';
 import { afterEach, describe, expect, it } from 'vitest';
 import { VirtualRun, type VirtualRunOptions } from '../support/virtual-world.ts';
 import { aPool, bound, capacity, deployment, events, MINUTE, SECOND, worldOf } from './support.ts';
@@ -70,7 +71,7 @@ describe('a set or pool in a state of its own', () => {
     await world.startDaemon();
     await world.advance(SECOND);
     const group = world.reports.at(-1)?.observation?.cloud.groups.find(({ id }) => id.includes('general'));
-    expect(group?.frozen).toBeUndefined();
+    expect(describeBlock(group?.blocks.change)).toBeUndefined();
     expect(group?.target).toMatchObject({ known: true, confirmed: true });
     const grown = world.writes().length;
     world.world.cluster.apply(deployment({ name: 'web', replicas: 40, cpu: '700m' }));

@@ -86,7 +86,7 @@ describe('pools that are not well', () => {
     world.world.cluster.apply(deployment({ name: 'web', replicas: 12, cpu: '700m' }));
     await world.until('all bound', () => bound(world, 'web') === 12, 6 * MINUTE);
     const missing = world.reports.at(-1)?.observation?.cloud.groups.find((group) => group.id.includes('nowhere'));
-    expect(missing?.frozen ?? '').not.toBe('');
+    expect(missing?.blocks.change).toMatchObject({ code: 'no-scale-set' });
   });
 
   it('a write that took effect and answered 500 is read again, not repeated', async () => {

@@ -1,3 +1,4 @@
+import { describeBlock } from '../../src/domain/group-blocks.ts';
 import { afterEach, describe, expect, it } from 'vitest';
 import { VirtualRun } from '../support/virtual-world.ts';
 import { aPool, bound, deployment, events, MINUTE, worldOf } from './support.ts';
@@ -62,7 +63,8 @@ describe.each(KINDS)('a $kind that AKS says is', ({ kind, states }) => {
     world.world.cluster.apply(deployment({ name: 'web', replicas: 15, cpu: '1' }));
     await world.advance(3 * MINUTE);
     expect(world.writes().length).toBe(before);
-    expect(world.reports.at(-1)?.observation?.cloud.groups.find(({ id }) => id.includes('general'))?.frozen).toContain(reason);
+    const group = world.reports.at(-1)?.observation?.cloud.groups.find(({ id }) => id.includes('general'));
+    expect(describeBlock(group?.blocks.change)).toContain(reason);
     expect(events(world, 'NotTriggerScaleUp').join()).toContain(reason);
     for (const id of ['list', 'one']) world.world.arm.control.removeFault(id);
     await world.until('all bound', () => bound(world, 'web') === 15, 12 * MINUTE);

@@ -1,3 +1,4 @@
+import { describeBlock } from '../../src/domain/group-blocks.ts';
 import { afterEach, describe, expect, it } from 'vitest';
 import { VirtualRun } from '../support/virtual-world.ts';
 import { aPool, bound, capacity, deployment, events, MINUTE, SECOND, worldOf } from './support.ts';
@@ -39,7 +40,7 @@ describe('a pool under a lock of the resource manager', () => {
     expect(refused().length).toBe(1);
     expect(capacity(world, 'general')).toBe(3);
     const group = world.reports.at(-1)?.observation?.cloud.groups.find(({ id }) => id.includes('general'));
-    expect(group?.frozen).toContain('locked');
+    expect(describeBlock(group?.blocks.change)).toContain('locked');
     const marked = world.world.cluster.store.nodes().filter(({ spec }) => spec?.unschedulable === true || (spec?.taints?.length ?? 0) > 0);
     expect(marked.filter(({ metadata }) => metadata.name.includes('general'))).toEqual([]);
     world.world.cluster.apply(deployment({ name: 'web', replicas: 30, cpu: '700m' }));

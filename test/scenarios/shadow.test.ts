@@ -1,4 +1,5 @@
 /** Beside the autoscaler that AKS runs: a dry run decides over its pools, and no process ever writes them. */
+import { describeBlock } from '../../src/domain/group-blocks.ts';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -43,7 +44,7 @@ describe('a pool that the autoscaler of AKS scales', () => {
     const world = await withoutSettings([ofAks({ name: 'general', kind, count: 2, min: 1, max: 4 })], ['--dry-run']);
     world.world.cluster.apply(deployment({ name: 'web', replicas: 30, cpu: '1' }));
     await world.advance(2 * MINUTE);
-    expect(groupOf(world, 'general')).toMatchObject({ minSize: 1, maxSize: 4, maxFrom: 'agent-pool', frozen: undefined });
+    expect(groupOf(world, 'general')).toMatchObject({ minSize: 1, maxSize: 4, maxFrom: 'agent-pool', blocks: { change: undefined } });
     const increases = world.reports.flatMap(({ rounds }) => rounds.flatMap((round) => round.increases));
     expect(increases.map(({ increase: { from, to }, outcome }) => [from, to, outcome.kind])).toContainEqual([2, 4, 'withheld']);
     expect(increases.every(({ outcome }) => outcome.kind === 'withheld')).toBe(true);
@@ -58,7 +59,8 @@ describe('a pool that the autoscaler of AKS scales', () => {
     await world.advance(5 * MINUTE);
     world.world.cluster.apply(deployment({ name: 'web', replicas: 30, cpu: '1' }));
     await world.advance(5 * MINUTE);
-    expect(groupOf(world, 'general')?.frozen).toContain('AKS runs its own autoscaler over its agent pool');
+    const group = groupOf(world, 'general');
+    expect(describeBlock(group?.blocks.change)).toContain('AKS runs its own autoscaler over its agent pool');
     expect(events(world, 'NotTriggerScaleUp').join()).toContain('AKS runs its own autoscaler');
     expect(world.writes()).toEqual([]);
     expect(world.world.violations()).toEqual([]);

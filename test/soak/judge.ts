@@ -1,4 +1,5 @@
 /** What must hold of every run, seen from outside: no removal without a plan, and rest once the misfortunes are over. */
+import { describeBlock } from '../../src/domain/group-blocks.ts';
 import type { DecisionJournal } from '../../src/domain/ports/records.ts';
 import type { ArmState, InstanceState } from '../../world/simulator/arm/control/control.ts';
 import type { JournalEntry } from '../../world/simulator/arm/http/journal.ts';
@@ -72,7 +73,7 @@ export function stuckGroups({ run, pools, enforcesMin, unfilled }: Stage): reado
     const held = known.get(group.id);
     const tell = (what: string): readonly string[] => [`${group.id}: ${what}`];
     if (held === undefined) return tell('the daemon does not know it');
-    if (held.frozen !== undefined) return tell(`frozen: ${held.frozen}`);
+    if (held.blocks.change !== undefined) return tell(`frozen: ${describeBlock(held.blocks.change)}`);
     if (!held.target.known) return tell(`target unknown: ${held.target.reason}`);
     if (held.instances === undefined) return tell('instances never read');
     if (held.target.value !== group.capacity) return tell(`the daemon believes ${held.target.value}, the capacity is ${group.capacity}`);

@@ -1,4 +1,5 @@
 /** Builders for domain values: say what matters to the test, get sensible rest. */
+import { blockTexts, recordedBlocks, type BlockTexts } from '../../src/domain/group-blocks.ts';
 import { nodeGroupId, instanceKey, type InstanceKey, type NodeGroupId } from '../../src/domain/ids.ts';
 import type { CapacityKind, CapacityObjectRef, CapacityObjects, CapacityQuota } from '../../src/domain/capacity-objects.ts';
 import type { Instance, NodeGroup } from '../../src/domain/node-group.ts';
@@ -150,7 +151,8 @@ export function anInstance(options: Partial<Instance> & { readonly node?: string
   };
 }
 
-export interface GroupOptions extends Partial<Omit<NodeGroup, 'id' | 'target' | 'template'>> {
+/** A block is given as itself, or by its sentence alone. */
+export interface GroupOptions extends Partial<Omit<NodeGroup, 'id' | 'target' | 'template'>>, BlockTexts {
   readonly id?: string;
   /** A number: known and confirmed. */
   readonly target?: number | NodeGroup['target'];
@@ -159,7 +161,7 @@ export interface GroupOptions extends Partial<Omit<NodeGroup, 'id' | 'target' | 
 
 /** A Uniform group 0..10 of the given target; `target` also makes that many running instances unless given. */
 export function aGroup(options: GroupOptions = {}): NodeGroup {
-  const { id, target = 1, template, ...rest } = options;
+  const { id, target = 1, template, frozen, growthHeld, lastResort, deletionsWait, ...rest } = options;
   const name = id ?? next('pool');
   const size = typeof target === 'number' ? target : target.known ? target.value : 0;
   return {
@@ -175,9 +177,21 @@ export function aGroup(options: GroupOptions = {}): NodeGroup {
     priority: 'Regular',
     zones: [],
     options: {},
-    frozen: undefined,
+    blocks: recordedBlocks({ frozen, growthHeld, lastResort, deletionsWait }),
     ...rest,
   };
+}
+
+/** A group with the sentences of its blocks beside them. */
+export type ShownGroup = NodeGroup & BlockTexts;
+
+const shown = new WeakMap<NodeGroup, ShownGroup>();
+
+/** The same object for the same group. */
+export function withTexts(group: NodeGroup): ShownGroup {
+  const known = shown.get(group) ?? { ...group, ...blockTexts(group.blocks) };
+  shown.set(group, known);
+  return known;
 }
 
 export interface ClusterOptions {

@@ -118,7 +118,9 @@ export const FULL_STATE: Full<LoopState> = {
   removals: [PAST_MS],
   emptyRemovals: [PAST_MS],
   unregisteredSince: new Map([[keyOf('n'), PAST_MS]]),
-  heldGroups: new Map([[GROUP, { kind: 'frozen' as const, reason: 'Upgrading', sinceMs: PAST_MS }]]),
+  heldGroups: new Map([
+    [GROUP, { kind: 'frozen' as const, reason: { code: 'pool-state', state: 'Upgrading' } as const, sinceMs: PAST_MS }],
+  ]),
   deletionTaints: new Map([['n', { sinceMs: PAST_MS, text: 'x' }]]),
   targets: new Map([[GROUP, 5]]),
 };

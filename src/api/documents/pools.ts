@@ -1,4 +1,5 @@
 /** Every pool in one row: limits, counts, why it does not grow, what it costs. Problems come first, then changes, then pools at rest. */
+import { describeBlock } from '../../domain/group-blocks.ts';
 import type { NodeGroupId } from '../../domain/ids.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { SkipReason } from '../../domain/reasons.ts';
@@ -191,7 +192,8 @@ function problemOf(
   const backoff = state.backoffs.get(group.id);
   const isBackingOff = backoff !== undefined && backoff.untilMs > observation.nowMs;
   if (isBackingOff) return { state: 'backing-off', sentence: `Backs off: ${backoff.cause}.`, untilMs: backoff.untilMs };
-  if (group.frozen !== undefined) return { state: 'frozen', sentence: `Frozen: ${group.frozen}.` };
+  const { change } = group.blocks;
+  if (change !== undefined) return { state: 'frozen', sentence: `Frozen: ${describeBlock(change)}.` };
   if (!group.target.known) return { state: 'size-unknown', sentence: `Its size is unknown: ${group.target.reason}.` };
   const known = skip === undefined ? undefined : STATE_OF[skip.kind];
   if (skip === undefined || known === undefined) return undefined;

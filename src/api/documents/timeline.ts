@@ -1,4 +1,5 @@
 /** The last hours of each pool's size on one time axis: its steps, and every change with its cause and who made it. */
+import { describeBlock } from '../../domain/group-blocks.ts';
 import type { CapacityChange, ChangeActor, SizeSample } from '../../domain/history.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import { compareText } from '../../lib/comparison.ts';
@@ -187,7 +188,8 @@ function spansOf(group: NodeGroup, { report: { state, observation } }: DocumentI
   const spans: TimelineSpan[] = [];
   if (backoff !== undefined && backoff.untilMs > observation.nowMs)
     spans.push({ from: isoTime(backoff.lastFailureMs), to: isoTime(backoff.untilMs), kind: 'backing-off', cause: backoff.cause });
-  if (group.frozen !== undefined && held !== undefined) spans.push({ from: isoTime(held.sinceMs), kind: 'frozen', cause: group.frozen });
+  const { change } = group.blocks;
+  if (change !== undefined && held !== undefined) spans.push({ from: isoTime(held.sinceMs), kind: 'frozen', cause: describeBlock(change) });
   return spans;
 }
 

@@ -3,6 +3,7 @@
  * exactly the calls that it names until its time is over: one set, one family, all reads or all writes of the subscription.
  * Requests during that time only make it longer. Periodic reads slow down before writes have to.
  */
+import type { IncreaseBlock } from '../../domain/group-blocks.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { Holds, LONGEST_HOLD_MS, nextDurationMs } from '../../lib/closure.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
@@ -86,13 +87,13 @@ export class RateLimits {
     this.#throttles.release(this.#clock.monotonic());
   }
 
-  /** Why Azure accepts no such call now; the same text until it does. undefined: it does. */
-  heldReason(call: ArmCall): string | undefined {
+  /** Why Azure accepts no such call now. undefined: it does. */
+  heldReason(call: ArmCall): IncreaseBlock | undefined {
     const nowMs = this.#clock.monotonic();
     const keys = throttleKeysOf(call).filter((key) => this.#throttles.waitMs([key], nowMs) > 0);
     const last = keys.flatMap((key) => this.#throttles.get(key) ?? []).toSorted((left, right) => right.untilMs - left.untilMs)[0];
     if (last === undefined) return undefined;
-    return `Azure throttles its writes until ${new Date(last.untilWallMs).toISOString()}: ${last.message}`;
+    return { code: 'throttled', untilMs: last.untilWallMs, message: last.message };
   }
 
   /** Reads the rate-limit headers of a response. */

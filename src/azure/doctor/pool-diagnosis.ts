@@ -1,4 +1,5 @@
 /** Reads the pools for `doctor` once, through the daemon's own registration. */
+import { describeBlock } from '../../domain/group-blocks.ts';
 import type { VirtualMachineScaleSet } from '@azure/arm-compute';
 import type { LogicalClock } from '../../cache/logical-clock.ts';
 import type { ArmCalls } from '../arm/arm-client.ts';
@@ -195,7 +196,7 @@ function diagnoseScaleSet(
     agentPool: pool?.name ?? named,
     managedAutoscaler: pool?.managedAutoscaler ?? false,
     ...defined({ aksCount: pool?.deallocates === true || pool?.managedAutoscaler === true ? undefined : pool?.count }),
-    frozen: frozenReason(group, row, pool, { adopted: options.adoptsManagedPools }),
+    frozen: describeBlock(frozenReason(group, row, pool, { adopted: options.adoptsManagedPools })),
     subnetId,
     addressesPerNode,
     identityIds,

@@ -2,6 +2,7 @@
  * What this process knows of its own writes: increases that can still be undone, how often a scale set was written, and backoffs
  * after refusals. After a restart nothing is known. Must not read or write Azure: this is bookkeeping.
  */
+import type { ChangeBlock, IncreaseBlock } from '../../domain/group-blocks.ts';
 import { Allowance } from '../../lib/allowance.ts';
 import { type Closure, type ClosureTimes, nextDurationMs } from '../../lib/closure.ts';
 import type { AutoscalerError } from '../../lib/errors.ts';
@@ -60,15 +61,13 @@ export class OwnIncreases {
 const SCALE_SET_WRITES = { burst: 12, refillMs: 15_000 } as const;
 /** Deletes come in batches, after their nodes were drained: increases leave them the last writes. */
 const RESERVED_FOR_DELETES = 2;
-const USED_UP =
-  'it has used up its writes (Azure allows 12 at once, then 4 a minute); the next write requests everything that is needed by then';
 
 const REFUSED: ClosureTimes = { firstMs: 60_000, longestMs: 5 * 60_000 };
 /** People set locks on purpose, and each try may drain a node in vain. */
 const LOCK: ClosureTimes = { firstMs: 10 * 60_000, longestMs: 60 * 60_000 };
 
 interface ActiveBackoff extends Closure {
-  readonly reason: string;
+  readonly block: ChangeBlock;
 }
 
 /**
@@ -79,24 +78,24 @@ export class WriteBackoffs {
   readonly #backoffs = new Map<string, ActiveBackoff>();
 
   /** Records the outcome of a write; `error` undefined: Azure accepted it. Returns why the group backs off now, if it does. */
-  recordOutcome(group: string, error: AutoscalerError | undefined, nowMs: number): string | undefined {
+  recordOutcome(group: string, error: AutoscalerError | undefined, nowMs: number): ChangeBlock | undefined {
     if (error === undefined) this.#backoffs.delete(group);
     const backoff = error === undefined ? undefined : backoffAfter(error);
     if (error === undefined || backoff === undefined) return undefined;
     const durationMs = Math.max(backoff.firstMs, nextDurationMs(backoff, this.#backoffs.get(group)));
     const untilMs = nowMs + durationMs;
-    const reason = `Azure refused the last write; next try after ${new Date(untilMs).toISOString()}: ${error.message}`;
-    this.#backoffs.set(group, { untilMs, durationMs, reason });
-    return reason;
+    const block: ChangeBlock = { code: 'write-refused', untilMs, message: error.message };
+    this.#backoffs.set(group, { untilMs, durationMs, block });
+    return block;
   }
 
-  /** Why the group backs off; the same text until the backoff ends. */
-  reasonFor(group: string, nowMs: number): string | undefined {
+  /** Why the group backs off; the same value until the backoff ends. */
+  reasonFor(group: string, nowMs: number): ChangeBlock | undefined {
     const backoff = this.#backoffs.get(group);
     if (backoff === undefined) return undefined;
     // If more time is left than there was at first, the clock was set back.
     const isActive = nowMs < backoff.untilMs && backoff.untilMs - nowMs <= backoff.durationMs;
-    return isActive ? backoff.reason : undefined;
+    return isActive ? backoff.block : undefined;
   }
 
   /** Ends the backoff of one group, or of all: an operator wants the next try at once. */
@@ -135,9 +134,9 @@ export class OwnWrites {
     return this.#scaleSets.waitMs(set, nowMs);
   }
 
-  /** Why the scale set cannot be increased now; the same text until it can. The next write requests everything. */
-  increaseHeldReason(set: string, nowMs: number): string | undefined {
-    return this.#scaleSets.waitMs(set, nowMs, RESERVED_FOR_DELETES) > 0 ? USED_UP : undefined;
+  /** Why the scale set cannot be increased now. The next write requests everything. */
+  increaseHeldReason(set: string, nowMs: number): IncreaseBlock | undefined {
+    return this.#scaleSets.waitMs(set, nowMs, RESERVED_FOR_DELETES) > 0 ? { code: 'writes-used-up' } : undefined;
   }
 
   /** AKS is requested to bring the count of a pool in step. */

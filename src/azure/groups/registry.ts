@@ -4,6 +4,7 @@
  * or badly tagged, affects only its own group. Must not know instances, nodes or how rows are read.
  */
 import { isDeepStrictEqual } from 'node:util';
+import type { ChangeBlock } from '../../domain/group-blocks.ts';
 import { nodeGroupId, type NodeGroupId } from '../../domain/ids.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { Log } from '../../telemetry/log.ts';
@@ -184,9 +185,6 @@ function setsByPool(scaleSets: ScaleSets): ReadonlyMap<string, string> {
   return keys;
 }
 
-/** Why a set that is written through AKS cannot be written. */
-export const POOL_UNKNOWN = 'it is written through AKS, but AKS lists no agent pool for it';
-
 const SUPPORTED_TYPES = new Set(['', 'virtualmachinescalesets', VMS_POOL_TYPE]);
 
 function isSupportedType({ type }: AgentPoolRow): boolean {
@@ -206,31 +204,28 @@ export function frozenReason(
   row: ScaleSetRow | undefined,
   pool: AgentPoolRow | undefined,
   except: FreezeExceptions = {},
-): string | undefined {
+): ChangeBlock | undefined {
   if (row === undefined) return missingReason(group, pool);
-  if (row.unreadable !== undefined) return row.unreadable;
-  if (row.orchestration !== 'Uniform' && row.orchestration !== 'Flexible')
-    return `its orchestration mode is "${row.orchestration}"; supported are Uniform and Flexible`;
-  if (row.provisioningState.toLowerCase() === 'deleting') return 'it is being deleted';
+  if (row.unreadable !== undefined) return { code: 'unreadable', message: row.unreadable };
+  if (row.orchestration !== 'Uniform' && row.orchestration !== 'Flexible') return { code: 'orchestration', mode: row.orchestration };
+  if (row.provisioningState.toLowerCase() === 'deleting') return { code: 'set-deleting' };
   return pool === undefined ? undefined : reasonOfPool(pool, except);
 }
 
-function reasonOfPool(pool: AgentPoolRow, { ours = false, adopted = false }: FreezeExceptions): string | undefined {
+function reasonOfPool(pool: AgentPoolRow, { ours = false, adopted = false }: FreezeExceptions): ChangeBlock | undefined {
   // There is no lock between AKS's operations and ours: the later write wins over the earlier numbers.
-  if (!ours && !isSettled(pool.provisioningState)) return `its agent pool is in state ${pool.provisioningState}`;
-  if (pool.stopped) return 'its agent pool is stopped';
-  if (pool.managedAutoscaler && !adopted) return 'AKS runs its own autoscaler over its agent pool (enableAutoScaling)';
-  if (pool.mode?.toLowerCase() === 'hostedsystem') return 'its agent pool is hosted and scaled by AKS';
+  if (!ours && !isSettled(pool.provisioningState)) return { code: 'pool-state', state: pool.provisioningState };
+  if (pool.stopped) return { code: 'pool-power', state: 'stopped' };
+  if (pool.managedAutoscaler && !adopted) return { code: 'managed-autoscaler', setting: 'enableAutoScaling' };
+  if (pool.mode?.toLowerCase() === 'hostedsystem') return { code: 'hosted' };
   return undefined;
 }
 
 /** `pool` is the agent pool with the group's name, if any. */
-function missingReason({ id }: RegisteredGroup, pool: AgentPoolRow | undefined): string {
-  if (pool?.type.toLowerCase() === VMS_POOL_TYPE)
-    return `the agent pool "${id}" is of type ${pool.type}: name each of its sizes as ${id}/SIZE`;
-  if (pool !== undefined && !isSupportedType(pool))
-    return `the agent pool "${id}" is of type ${pool.type}, which the autoscaler does not support`;
-  return `the node resource group has no scale set named "${id}" and none of an agent pool of that name`;
+function missingReason({ id: name }: RegisteredGroup, pool: AgentPoolRow | undefined): ChangeBlock {
+  if (pool?.type.toLowerCase() === VMS_POOL_TYPE) return { code: 'sizes-not-named', name, type: pool.type };
+  if (pool !== undefined && !isSupportedType(pool)) return { code: 'unsupported-pool', name, type: pool.type };
+  return { code: 'no-scale-set', name };
 }
 
 export function groupKindOf(group: RegisteredGroup, set: ScaleSetRow | undefined): NodeGroup['kind'] {

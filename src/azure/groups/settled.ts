@@ -2,7 +2,7 @@
 import type { NodeGroup } from '../../domain/node-group.ts';
 
 /** Whether no change is known to run in the group. `inFlight`: our changes that have not ended. */
-export function isGroupSettled({ target, instances, frozen }: NodeGroup, inFlight: number): boolean {
-  if (!target.known || !target.confirmed || inFlight > 0 || frozen !== undefined) return false;
+export function isGroupSettled({ target, instances, blocks }: NodeGroup, inFlight: number): boolean {
+  if (!target.known || !target.confirmed || inFlight > 0 || blocks.change !== undefined) return false;
   return instances?.every(({ state }) => state === 'running' || state === 'deallocated') === true;
 }

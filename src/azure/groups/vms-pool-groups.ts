@@ -1,5 +1,6 @@
 /** Decides which sizes of VMs pools are node groups and when they may be written, and makes their template source. Pure. */
 import type { RowView } from '../../cache/table/row.ts';
+import type { ChangeBlock } from '../../domain/group-blocks.ts';
 import { nodeGroupId, type NodeGroupId } from '../../domain/ids.ts';
 import type { TargetSize } from '../../domain/node-group.ts';
 import type { DiscoveryRule } from '../arm/options.ts';
@@ -38,13 +39,14 @@ export function discoverSize(key: string, row: PoolSizeRow, rules: readonly Disc
  * Why a size may be neither increased nor reduced. `ours`: an operation of our own runs in the pool and explains its state.
  * `adopted`: pools of AKS's own autoscaler are decided about, and never written.
  */
-export function sizeFrozenReason(id: string, row: PoolSizeRow | undefined, ours: boolean, adopted = false): string | undefined {
-  if (row === undefined) return `no agent pool of type VirtualMachines has "${id}"`;
-  if (row.unreadable !== undefined) return row.unreadable;
-  if (row.mode.toLowerCase() === 'hostedsystem') return 'its agent pool is hosted and scaled by AKS';
-  if (row.managedAutoscaler && !adopted) return 'AKS runs its own autoscaler over its agent pool';
-  if (row.powerState !== '' && row.powerState.toLowerCase() !== 'running') return `its agent pool is ${row.powerState.toLowerCase()}`;
-  if (isOperationRunning(row) && !ours) return `its agent pool is in state ${row.provisioningState}`;
+export function sizeFrozenReason(id: string, row: PoolSizeRow | undefined, ours: boolean, adopted = false): ChangeBlock | undefined {
+  if (row === undefined) return { code: 'no-such-size', name: id };
+  if (row.unreadable !== undefined) return { code: 'unreadable', message: row.unreadable };
+  if (row.mode.toLowerCase() === 'hostedsystem') return { code: 'hosted' };
+  if (row.managedAutoscaler && !adopted) return { code: 'managed-autoscaler', setting: undefined };
+  const power = row.powerState.toLowerCase();
+  if (power !== '' && power !== 'running') return { code: 'pool-power', state: power };
+  if (isOperationRunning(row) && !ours) return { code: 'pool-state', state: row.provisioningState };
   return undefined;
 }
 

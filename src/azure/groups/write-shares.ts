@@ -3,6 +3,7 @@
  * waits (deletions of nodes, counts of AKS) go within the share, or after a minute at most. What Azure reported to this process counts; the
  * store adds how many clusters there are, and counts of others where this process has none. An increase never asks here. Sends nothing.
  */
+import type { DeletionBlock } from '../../domain/group-blocks.ts';
 import type { HintCount } from '../../domain/ports/shared-hints.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { OPERATIONS, type ArmOperation } from '../arm/call-list.ts';
@@ -29,7 +30,7 @@ interface WriteSharesDeps {
   /** From 0 to 1, different between resources: writes that waited together do not go in the same moment. */
   readonly phase: (resource: string) => number;
   /** A write begins to wait. */
-  readonly onPostponed: (write: PostponableWrite, reason: string) => void;
+  readonly onPostponed: (write: PostponableWrite, reason: DeletionBlock) => void;
 }
 
 export interface PostponableWrite {
@@ -48,7 +49,7 @@ interface Waiting {
   /** Then it goes whatever is left. */
   readonly untilMs: number;
   readonly askedMs: number;
-  readonly reason: string;
+  readonly reason: DeletionBlock;
 }
 
 /** The resource that a deletion from the group writes. */
@@ -108,8 +109,8 @@ export class WriteShares {
     return false;
   }
 
-  /** Why a write of the resource waits; the same text until it goes. undefined: none waits. */
-  waitingReason(resource: string): string | undefined {
+  /** Why a write of the resource waits; the same value until it goes. undefined: none waits. */
+  waitingReason(resource: string): DeletionBlock | undefined {
     return this.#waitingFor(resource)?.reason;
   }
 
@@ -134,7 +135,7 @@ export class WriteShares {
   }
 
   /** The first limit that leaves this cluster no further write of the family. */
-  #reasonAgainst(family: string): string | undefined {
+  #reasonAgainst(family: string): DeletionBlock | undefined {
     const others = this.#deps.clusters() - 1;
     // guard: a cluster that shares with no other postpones nothing
     if (others < 1) return undefined;
@@ -144,7 +145,7 @@ export class WriteShares {
       const count = this.#remaining(limit);
       if (count === undefined || count.left >= Math.max(count.of, SAVED_UP[limit] ?? 0) * LOW_FRACTION) continue;
       // guard: a share of writes is never so small that a cluster cannot write
-      if (used >= Math.max(LEAST_SHARE, count.left / (others + 1))) return describeShare({ used, others, left: count.left, limit });
+      if (used >= Math.max(LEAST_SHARE, count.left / (others + 1))) return { code: 'write-share', left: count.left, limit, others, used };
     }
     return undefined;
   }
@@ -154,19 +155,4 @@ export class WriteShares {
     // guard: what Azure reported to this process decides how many writes are left
     return own !== undefined && this.#deps.clock.monotonic() - own.atMs < WINDOW_MS ? own : this.#deps.reported(limit);
   }
-}
-
-interface ShareInput {
-  readonly used: number;
-  readonly others: number;
-  readonly left: number;
-  readonly limit: string;
-}
-
-function describeShare({ used, others, left, limit }: ShareInput): string {
-  const clusters = others === 1 ? '1 other cluster' : `${others} other clusters`;
-  return (
-    `Azure accepts ${left} more writes (${limit}) from this cluster and ${clusters} of the subscription, ` +
-    `and this one sent ${used} within a minute; it waits for a minute at most`
-  );
 }

@@ -4,6 +4,7 @@
  * Idea: node group.
  */
 import type { Table } from '../../cache/table/table.ts';
+import type { ChangeBlock, IncreaseBlock } from '../../domain/group-blocks.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { CloudQuota, QuotaDraw } from '../../domain/quotas-and-prices.ts';
 import { foldName } from '../arm/resource-ids.ts';
@@ -11,7 +12,7 @@ import { knownSize } from '../sizes/known-sizes.ts';
 import type { AzureOptions } from '../arm/options.ts';
 import type { RateLimits } from '../arm/rate-limits.ts';
 import { quotaDrawsOf, type QuotaLedger } from '../sizes/core-quotas.ts';
-import { POOL_UNKNOWN, type RegisteredGroup } from '../groups/registry.ts';
+import type { RegisteredGroup } from '../groups/registry.ts';
 import type { AgentPoolRow } from '../rows/agent-pool.ts';
 import type { ScaleSetRow } from '../rows/scale-set.ts';
 import { placedZones } from '../rows/zone-placement.ts';
@@ -38,13 +39,7 @@ export interface GroupFactsDeps {
 }
 
 const UNTAGGED_MS = 60_000;
-const UNTAGGED =
-  'Azure returns no entity tag for it, so a write could overwrite the change of another writer; it is read again every minute';
-
-const ZONES_UNKNOWN = 'Azure chooses the zone of each of its nodes, and the zones of its VM size are not known';
-
-const AKS_NOT_ASKED =
-  'agent pools are not read, since that needs the name of the cluster and its resource group (CLUSTER_NAME, ARM_CLUSTER_RESOURCE_GROUP)';
+const UNTAGGED: IncreaseBlock = { code: 'no-entity-tag' };
 
 export class GroupFacts {
   readonly #deps: GroupFactsDeps;
@@ -65,12 +60,11 @@ export class GroupFacts {
   }
 
   /** Why agent pools are unknown; undefined: they have been read. */
-  poolsUnknownReason(): string | undefined {
+  poolsUnknownReason(): ChangeBlock | undefined {
     if (this.#deps.known.pools !== undefined) return undefined;
     const { clusterName, clusterResourceGroup } = this.#deps.options;
-    return clusterName === undefined || clusterResourceGroup === undefined
-      ? AKS_NOT_ASKED
-      : 'the agent pools have not been read from AKS yet';
+    const isAsked = clusterName !== undefined && clusterResourceGroup !== undefined;
+    return { code: isAsked ? 'pools-not-read' : 'pools-not-asked' };
   }
 
   /** The VM size of a group. If Azure's list lacks it or has not been read, the name of the size may show its resources. */
@@ -94,15 +88,16 @@ export class GroupFacts {
   }
 
   /** The operation of ours that keeps AKS from accepting another for this group. */
-  ownOperationReason(group: RegisteredGroup): string | undefined {
+  ownOperationReason(group: RegisteredGroup): IncreaseBlock | undefined {
     if (group.kind === 'vms-pool') return this.#deps.vmsPools.heldReason(group.key);
     const pool = this.writtenPoolOf(group);
     return pool === undefined ? undefined : this.#deps.vmsPools.poolHeldReason(pool);
   }
 
   /** Why the group cannot be increased now. Deletions stay possible. */
-  increaseHeldReason(group: RegisteredGroup): string | undefined {
-    const unknownPool = this.isWrittenThroughAks(group) && this.poolOf(group) === undefined ? POOL_UNKNOWN : undefined;
+  increaseHeldReason(group: RegisteredGroup): IncreaseBlock | undefined {
+    const isUnlisted = this.isWrittenThroughAks(group) && this.poolOf(group) === undefined;
+    const unknownPool: IncreaseBlock | undefined = isUnlisted ? { code: 'pool-not-listed' } : undefined;
     const { ownWrites, clock } = this.#deps;
     const nowMs = clock.monotonic();
     const busy = unknownPool ?? this.ownOperationReason(group) ?? ownWrites.increaseHeldReason(group.key, nowMs);
@@ -110,7 +105,7 @@ export class GroupFacts {
   }
 
   /** Why Azure would refuse an increase of the group as one request too many. */
-  throttledReason(group: RegisteredGroup): string | undefined {
+  throttledReason(group: RegisteredGroup): IncreaseBlock | undefined {
     const pool = group.kind === 'vms-pool' ? this.poolOf(group)?.name : this.writtenPoolOf(group);
     const resource = pool ?? this.#rowOf(group)?.name;
     if (resource === undefined) return undefined;
@@ -118,7 +113,7 @@ export class GroupFacts {
   }
 
   /** A GET of the scale set returned no entity tag. @returns why the set is not written. */
-  noteUntagged(group: RegisteredGroup): string {
+  noteUntagged(group: RegisteredGroup): IncreaseBlock {
     this.#untaggedUntilMs.set(group.key, this.#deps.clock.monotonic() + UNTAGGED_MS);
     return UNTAGGED;
   }
@@ -134,12 +129,13 @@ export class GroupFacts {
   }
 
   /** Why Azure offers no instances of the group's VM size in its zones. */
-  restrictedReason(group: RegisteredGroup): string | undefined {
+  restrictedReason(group: RegisteredGroup): IncreaseBlock | undefined {
     const placed = this.placedZonesOf(group);
     // guard: a group whose zones are not known is not planned for as if it had none
-    if (placed?.length === 0) return ZONES_UNKNOWN;
+    if (placed?.length === 0) return { code: 'zones-unknown' };
     const zones = placed ?? this.#rowOf(group)?.zones ?? this.poolOf(group)?.zones ?? [];
-    return this.#deps.sizes.unavailableReason(this.skuOf(group), zones, this.#priorityOf(group));
+    const message = this.#deps.sizes.unavailableReason(this.skuOf(group), zones, this.#priorityOf(group));
+    return message === undefined ? undefined : { code: 'size-not-offered', message };
   }
 
   /** The quota that one node of a group uses; empty if its VM size is unknown. */
@@ -184,7 +180,7 @@ export class GroupFacts {
     return this.#rowOf(group)?.priority ?? this.poolOf(group)?.priority ?? 'Regular';
   }
 
-  #untaggedBecause({ key }: RegisteredGroup, nowMs: number): string | undefined {
+  #untaggedBecause({ key }: RegisteredGroup, nowMs: number): IncreaseBlock | undefined {
     const untilMs = this.#untaggedUntilMs.get(key);
     if (untilMs === undefined || nowMs >= untilMs) return undefined;
     return this.#deps.scaleSets.get(key)?.etag === undefined ? UNTAGGED : undefined;

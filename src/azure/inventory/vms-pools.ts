@@ -6,6 +6,7 @@
 import type { LogicalClock } from '../../cache/logical-clock.ts';
 import type { ListCommit, ListPage } from '../../cache/table/row.ts';
 import type { Table } from '../../cache/table/table.ts';
+import { describeBlock, type IncreaseBlock } from '../../domain/group-blocks.ts';
 import { withTimeout } from '../../lib/abort.ts';
 import { asAutoscalerError, AutoscalerError } from '../../lib/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -33,7 +34,7 @@ export interface VmsPoolsDeps extends AgentPoolApiDeps {
 
 /** How often a pool with another writer's operation is read again. */
 const WATCH_EVERY_MS = 30_000;
-const OWN_OPERATION = 'an earlier operation of ours is still in progress in its agent pool';
+const OWN_OPERATION: IncreaseBlock = { code: 'own-operation' };
 
 export class VmsPools {
   readonly sizes: Table<PoolSizeRow>;
@@ -107,12 +108,12 @@ export class VmsPools {
   }
 
   /** The same as `heldReason`, by the name of the pool. */
-  poolHeldReason(pool: string): string | undefined {
+  poolHeldReason(pool: string): IncreaseBlock | undefined {
     return this.#running.has(foldName(pool)) ? OWN_OPERATION : undefined;
   }
 
   /** Why an operation of ours keeps the pool from taking another write; undefined for scale sets. */
-  heldReason(key: string): string | undefined {
+  heldReason(key: string): IncreaseBlock | undefined {
     return key.includes('/') && this.#running.has(poolKeyOf(key)) ? OWN_OPERATION : undefined;
   }
 
@@ -124,7 +125,8 @@ export class VmsPools {
     const running = this.#running.get(poolKeyOf(key));
     if (running === undefined) return;
     const free = await withTimeout(this.#deps.clock, { timeoutMs: limitMs, signals: [signal], run: () => running.promise });
-    if (free === 'timed-out') throw new AutoscalerError({ kind: 'conflict' }, `${OWN_OPERATION}, for longer than a write can wait.`);
+    if (free === 'timed-out')
+      throw new AutoscalerError({ kind: 'conflict' }, `${describeBlock(OWN_OPERATION)}, for longer than a write can wait.`);
   }
 
   /** Reads a pool with another writer's operation more often, to see its end soon. */

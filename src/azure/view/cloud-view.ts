@@ -2,6 +2,7 @@
  * Builds the CloudView from frozen snapshots and our unconfirmed changes. Unchanged parts are the same objects in every loop:
  * a group is rebuilt only if one of its inputs changed. Must not know plans or how writes work.
  */
+import type { ChoiceBlock } from '../../domain/group-blocks.ts';
 import type { SubscriptionHints } from './subscription-hints.ts';
 import type { AgentStatus } from '../../cache/agents/agent-state.ts';
 import type { Row } from '../../cache/table/row.ts';
@@ -159,17 +160,19 @@ export class CloudViewBuilder {
       observedAtMs: (view ?? size)?.seen.atMs ?? 0,
       instances,
       listedAtMs,
-      frozen: groupFrozenReason(this.#deps, group, own, context),
-      growthHeld: store.facts.increaseHeldReason(group),
-      lastResort: this.#hintedReason(own, context.cluster),
-      deletionsWait: this.#deps.shares.waitingReason(writtenKeyOf(group)),
+      blocks: {
+        change: groupFrozenReason(this.#deps, group, own, context),
+        increase: store.facts.increaseHeldReason(group),
+        choice: this.#hintedReason(own, context.cluster),
+        deletion: this.#deps.shares.waitingReason(writtenKeyOf(group)),
+      },
       allowedSize: allowedSize(group, store),
       namedOptions: store.selection.nodeGroupOptions,
       clusterLabels: this.#clusterLabels.labelsFor(source?.os),
     };
   }
 
-  #hintedReason(own: SourceInput, { pendingPods }: ClusterView): string | undefined {
+  #hintedReason(own: SourceInput, { pendingPods }: ClusterView): ChoiceBlock | undefined {
     const source = this.#sourceOf(own);
     return source === undefined ? undefined : this.#deps.hints.lastResortReason(source, pendingPods.length > 0);
   }
@@ -181,7 +184,7 @@ export class CloudViewBuilder {
   }
 
   #compose(input: GroupInput, previous: Built | undefined): NodeGroup {
-    const { group, row, growthHeld, lastResort, deletionsWait } = input;
+    const { group, row } = input;
     const target = JSON.parse(input.target) as TargetSize;
     const pool = group.kind === 'scale-set' ? input.pool : undefined;
     const aksCount = differingAksCount({ target, instances: input.instances }, pool);
@@ -201,8 +204,8 @@ export class CloudViewBuilder {
         : buildGroupTemplate(this.#deps, input, this.#sourceOf(input)),
       ...this.#size(input),
       options: nodeGroupOptionsOf(group.key, tagsOf(input), input.namedOptions),
-      frozen: input.frozen,
-      ...defined({ growthHeld, lastResort, deletionsWait, aksCount }),
+      blocks: input.blocks,
+      ...defined({ aksCount }),
     };
   }
 

@@ -1,4 +1,6 @@
 /** What a node group is made from, and the parts of it that follow from that alone. Must not know where it was read. */
+import { isDeepStrictEqual } from 'node:util';
+import type { GroupBlocks } from '../../domain/group-blocks.ts';
 import type { Instance, NodeGroup } from '../../domain/node-group.ts';
 import { defined } from '../../lib/defined.ts';
 import type { AzureOptions } from '../arm/options.ts';
@@ -13,10 +15,7 @@ export interface GroupInput extends GroupTemplateInput {
   readonly observedAtMs: number;
   readonly instances: readonly Instance[] | undefined;
   readonly listedAtMs: number | undefined;
-  readonly frozen: string | undefined;
-  readonly growthHeld: string | undefined;
-  readonly lastResort: string | undefined;
-  readonly deletionsWait: string | undefined;
+  readonly blocks: GroupBlocks;
   /** What AKS allows this group to have. */
   readonly allowedSize: number;
   /** The user's options of groups: the same object until they change. */
@@ -38,14 +37,16 @@ export function maximumOrigin({ explicit, managed }: RegisteredGroup, input: Gro
   return max.trim() === '' ? 'discovery-rule' : 'tag';
 }
 
-export function agentPoolOf({ pool, frozen }: GroupRows & Pick<GroupInput, 'frozen'>): Pick<NodeGroup, 'agentPool'> {
+export function agentPoolOf({ pool, blocks }: GroupRows & Pick<GroupInput, 'blocks'>): Pick<NodeGroup, 'agentPool'> {
   if (pool === undefined) return {};
   // Operations of our own do not freeze the group.
-  const operation = frozen === undefined || isSettled(pool.provisioningState) ? undefined : pool.provisioningState;
+  const operation = blocks.change === undefined || isSettled(pool.provisioningState) ? undefined : pool.provisioningState;
   const { name, labels, tags, count } = pool;
   return { agentPool: { name, labels, tags, ...defined({ count, operation }) } };
 }
 
 export function isSameInput(left: GroupInput, right: GroupInput): boolean {
-  return (Object.keys(left) as (keyof GroupInput)[]).every((key) => left[key] === right[key]);
+  return (Object.keys(left) as (keyof GroupInput)[]).every(
+    (key) => left[key] === right[key] || (key === 'blocks' && isDeepStrictEqual(left.blocks, right.blocks)),
+  );
 }

@@ -4,6 +4,7 @@
  * cluster of the region gets a minute. Throttling that another cluster met delays our reads by a minute at most. Must not know how hints
  * travel.
  */
+import type { ChoiceBlock } from '../../domain/group-blocks.ts';
 import { LOW_FRACTION } from '../arm/rate-limits.ts';
 import { StockoutTurns } from './stockout-turns.ts';
 import type { Hint, HintCount, SharedHints } from '../../domain/ports/shared-hints.ts';
@@ -108,7 +109,7 @@ export class SubscriptionHints {
   }
 
   /** Why a group of this size is the last resort now. `hasDemand`: pods are waiting, so that the right to try is of use here. */
-  lastResortReason(size: Size, hasDemand: boolean): string | undefined {
+  lastResortReason(size: Size, hasDemand: boolean): ChoiceBlock | undefined {
     const { hints } = this.#deps;
     if (hints === undefined || this.#turns === undefined) return undefined;
     const lacks = hints.reported('stockout');
@@ -119,8 +120,7 @@ export class SubscriptionHints {
     const keys = [...new Set(closed.flatMap((hint) => (hint === undefined ? [] : [hint.key])))];
     if (this.#turns.mayTry(keys)) return undefined;
     if (hasDemand) this.#turns.want(first.key);
-    const at = new Date(first.atMs).toISOString().slice(11, 19);
-    return `another cluster of the subscription got no ${size.vmSize} at ${at} UTC; it grows only for pods that no other pool can take`;
+    return { code: 'stockout-elsewhere', vmSize: size.vmSize, atMs: first.atMs };
   }
 
   #holdReads(): void {

@@ -1,4 +1,5 @@
 /** The two delete backends: scale sets (by their own call or through AKS) and agent pools of type VirtualMachines. */
+import { describeBlock } from '../../domain/group-blocks.ts';
 import type { InstanceKey } from '../../domain/ids.ts';
 import type { DeleteOutcome } from '../../domain/outcome.ts';
 import type { DeleteRequest } from '../../domain/ports/cloud.ts';
@@ -6,7 +7,7 @@ import { asAutoscalerError, AutoscalerError } from '../../lib/errors.ts';
 import { postDeleteMachines } from '../arm/agent-pool-api.ts';
 import { isPlainlyNotAllowed } from '../arm/errors.ts';
 import { foldName } from '../arm/resource-ids.ts';
-import { POOL_UNKNOWN, type RegisteredGroup } from '../groups/registry.ts';
+import type { RegisteredGroup } from '../groups/registry.ts';
 import { sizeFrozenReason } from '../groups/vms-pool-groups.ts';
 import type { ScaleSetRow } from '../rows/scale-set.ts';
 import { poolKeyOf } from '../rows/vms-pool.ts';
@@ -30,7 +31,7 @@ export async function deleteFromScaleSet(
 ): Promise<DeleteOutcome> {
   const { facts } = deps.inventory;
   const pool = facts.isWrittenThroughAks(group) ? facts.poolOf(group)?.name : null;
-  if (pool === undefined) return { kind: 'refused', group: group.id, reason: POOL_UNKNOWN };
+  if (pool === undefined) return { kind: 'refused', group: group.id, reason: describeBlock({ code: 'pool-not-listed' }) };
   const backend = scaleSetBackend(deps, { group, count: request.instances.length }, pool);
   return deleteFromGroup(deps, group, { backend, request }, signal);
 }

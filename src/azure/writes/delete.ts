@@ -4,6 +4,7 @@
  * A delete carries no condition that Azure would check, so every guard is counted with everything in flight.
  * Must not know how instances are read and deleted: the backends do (`delete-backends`).
  */
+import { describeBlock, type GroupBlock } from '../../domain/group-blocks.ts';
 import type { Mutation } from '../../cache/table/mutation.ts';
 import type { Row } from '../../cache/table/row.ts';
 import type { InstanceKey } from '../../domain/ids.ts';
@@ -27,7 +28,7 @@ export interface DeleteBackend {
   /** Reads the instances, and what else the checks need. @throws AutoscalerError */
   readFresh(keys: readonly InstanceKey[], signal: AbortSignal): Promise<void>;
   /** Why nothing may be deleted from the group now; undefined: deletes are possible. */
-  refusal(): string | undefined;
+  refusal(): GroupBlock | undefined;
   /** The size with our unconfirmed changes; undefined: unknown. `allowed`: the minimum does not matter. */
   readSize(allowed: boolean, signal: AbortSignal): Promise<{ readonly low: number; readonly confirmed: boolean } | undefined>;
   /** Whether a forced delete is sent first. */
@@ -143,7 +144,7 @@ class Deletion {
     const [first] = recovered;
     if (first !== undefined && instances.length === 0) return this.#refused(this.#recoveryOf(first) ?? '');
     const guarded = instances.find(({ value }) => isGuarded(value));
-    const refusal = guarded === undefined ? this.#backend.refusal() : `${guarded.key} is protected by its owner`;
+    const refusal = guarded === undefined ? describeBlock(this.#backend.refusal()) : `${guarded.key} is protected by its owner`;
     const reason = refusal ?? (await this.#belowMinimum(instances, this.#request.allowBelowMin));
     if (reason !== undefined) return this.#refused(reason);
     const wanted = keys.filter((key) => !recovered.some((row) => row.key === key));

@@ -1,4 +1,5 @@
 /** Increases the capacity of a scale set by a sparse PUT, conditional on the entity tag of what was read. */
+import { describeBlock } from '../../domain/group-blocks.ts';
 import type { RowView } from '../../cache/table/row.ts';
 import type { IncreaseOutcome } from '../../domain/outcome.ts';
 import type { IncreaseRequest } from '../../domain/ports/cloud.ts';
@@ -38,7 +39,7 @@ export function scaleSetIncrease(deps: WriteDeps, group: RegisteredGroup): Incre
     sizes: inventory.scaleSets,
     // AKS has begun to bring its count in step since the write was chosen: it would set the capacity back.
     // guard: an increase that waited for the lock sees that AKS is at work
-    heldReason: () => (inventory.facts.isWrittenThroughAks(group) ? 'it is written through AKS now' : undefined),
+    heldReason: () => (inventory.facts.isWrittenThroughAks(group) ? { code: 'written-through-aks' } : undefined),
     read: (signal) => readWithTag(deps, group, signal),
     checkIncrease: (request, read) => checkCapacity(deps, group, request) ?? checkWritable(deps, group, read),
     resourceOf: ({ set }) => set.name,
@@ -123,9 +124,9 @@ function checkWritable(
   { etag }: ReadScaleSet,
 ): IncreaseOutcome | undefined {
   const held = ownWrites.increaseHeldReason(group.key, clock.monotonic());
-  if (held !== undefined) return busy(group, held);
+  if (held !== undefined) return busy(group, describeBlock(held));
   if (!options.enableVmssEtag || etag !== undefined) return undefined;
-  return { kind: 'refused', group: group.id, reason: inventory.facts.noteUntagged(group) };
+  return { kind: 'refused', group: group.id, reason: describeBlock(inventory.facts.noteUntagged(group)) };
 }
 
 export interface CapacityPut {

@@ -2,11 +2,12 @@
  * Increases a scale set through AKS: the write increases the count of its agent pool, and AKS the capacity. This is slower than
  * a write of the set, with one operation at a time. In return AKS's count and the capacity never differ.
  */
+import { describeBlock } from '../../domain/group-blocks.ts';
 import type { IncreaseOutcome } from '../../domain/outcome.ts';
 import type { IncreaseRequest } from '../../domain/ports/cloud.ts';
 import { getAgentPool } from '../arm/agent-pool-api.ts';
 import { foldName } from '../arm/resource-ids.ts';
-import { POOL_UNKNOWN, type RegisteredGroup } from '../groups/registry.ts';
+import type { RegisteredGroup } from '../groups/registry.ts';
 import { isSettled, readAgentPool, type AgentPoolRow } from '../rows/agent-pool.ts';
 import {
   checkPoolTag,
@@ -30,7 +31,7 @@ export function increaseThroughAks(
   signal: AbortSignal,
 ): Promise<IncreaseOutcome> {
   const pool = deps.inventory.facts.poolOf(group)?.name;
-  if (pool === undefined) return Promise.resolve({ kind: 'refused', group: group.id, reason: POOL_UNKNOWN });
+  if (pool === undefined) return Promise.resolve({ kind: 'refused', group: group.id, reason: describeBlock({ code: 'pool-not-listed' }) });
   return increaseSize(deps, group, { backend: aksIncrease(deps, group, pool), request }, signal);
 }
 

@@ -1,4 +1,5 @@
 /** Increases the count of one size of an agent pool of type VirtualMachines. */
+import { describeBlock } from '../../domain/group-blocks.ts';
 import type { IncreaseOutcome } from '../../domain/outcome.ts';
 import type { IncreaseRequest } from '../../domain/ports/cloud.ts';
 import type { ErrorHints } from '../arm/error-table.ts';
@@ -69,7 +70,7 @@ function checkSize({ inventory }: WriteDeps, group: RegisteredGroup, request: In
   const row = view?.row.value;
   if (row !== undefined && isOperationRunning(row)) return busy(group, runningOperation(row.provisioningState));
   const frozen = sizeFrozenReason(group.id, row, false);
-  if (frozen !== undefined) return { kind: 'refused', group: group.id, reason: frozen };
+  if (frozen !== undefined) return { kind: 'refused', group: group.id, reason: describeBlock(frozen) };
   const refusal = checkRequest(group, request, view?.target);
   if (refusal !== undefined) return refusal;
   const alive = countAlive(inventory, group.key);

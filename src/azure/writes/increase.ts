@@ -5,6 +5,7 @@
  * still count instances that we are deleting. Losing a race is a conflict to be planned again, not a failure.
  * Must not know how a size is read and written: the backends do (`increase-scale-set`, `increase-through-aks`, `increase-vms-pool`).
  */
+import { describeBlock, type GroupBlock } from '../../domain/group-blocks.ts';
 import type { Acceptance, Mutation, MutationOp } from '../../cache/table/mutation.ts';
 import type { IncreaseOutcome } from '../../domain/outcome.ts';
 import type { IncreaseRequest } from '../../domain/ports/cloud.ts';
@@ -34,7 +35,7 @@ export interface IncreaseBackend<Read extends SizeRead> {
     beginMutation(op: Extract<MutationOp, { readonly kind: 'set-target' | 'add' }>): Mutation;
   };
   /** Why an operation of ours keeps the resource from being written. */
-  heldReason(): string | undefined;
+  heldReason(): GroupBlock | undefined;
   /** Reads what the checks and the write need. undefined: the group has no agent pool. @throws AutoscalerError */
   read(signal: AbortSignal): Promise<Read | undefined>;
   /** The guards, over what was read. undefined: write. */
@@ -98,7 +99,7 @@ async function tryIncrease<Read extends SizeRead>(
   const { backend, request } = increase;
   // Another group of the same resource was quicker. From now on the view shows that, and the next plan uses other groups.
   const held = backend.heldReason();
-  if (held !== undefined) return busy(group, held);
+  if (held !== undefined) return busy(group, describeBlock(held));
   try {
     const read = await backend.read(signal);
     if (read === undefined) return { kind: 'refused', group: group.id, reason: `there is no agent pool for "${group.id}"` };

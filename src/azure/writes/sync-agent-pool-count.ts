@@ -4,6 +4,7 @@
  * both numbers read under the group's lock; until the operation has ended, the scale set is written through AKS alone.
  * Must not know why a size changes.
  */
+import { describeBlock } from '../../domain/group-blocks.ts';
 import type { NodeGroupId } from '../../domain/ids.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import { asAutoscalerError, type AutoscalerError } from '../../lib/errors.ts';
@@ -112,7 +113,7 @@ export class AgentPoolCountSync {
     if (typeof allowed === 'string') return allowed;
     if (inventory.changes.inFlight(group.key) > 0) return 'another change of ours is in progress';
     const held = inventory.vmsPools.poolHeldReason(pool);
-    if (held !== undefined) return held;
+    if (held !== undefined) return describeBlock(held);
     const raw = await getAgentPool(writes, pool, signal);
     const row = readAgentPool(raw);
     // Read last: what another writer does to the scale set between this read and the write, AKS undoes.

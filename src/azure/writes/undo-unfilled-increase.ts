@@ -6,6 +6,7 @@
  * - no operation is in progress in it, so no instance is being created;
  * - a complete list begun later shows fewer instances, none of them in transition, and the set itself counts no more.
  */
+import { describeBlock } from '../../domain/group-blocks.ts';
 import type { MutationOutcome } from '../../cache/table/mutation.ts';
 import { asAutoscalerError } from '../../lib/errors.ts';
 import { putCapacity } from './increase-scale-set.ts';
@@ -97,7 +98,7 @@ export class UnfilledIncreaseUndo {
     const writable = this.#deps.writable(group);
     if (typeof writable === 'string') return { kind: 'again', reason: writable };
     const held = ownWrites.increaseHeldReason(group.key, clock.monotonic());
-    return held === undefined ? undefined : { kind: 'again', reason: held };
+    return held === undefined ? undefined : { kind: 'again', reason: describeBlock(held) };
   }
 
   /** Reads the instances before the scale set: then the set is at least as new as the list. */

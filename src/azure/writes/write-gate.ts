@@ -1,4 +1,5 @@
 /** Which groups may be written now. A group backs off after a refusal that the next try would meet again. */
+import { describeBlock } from '../../domain/group-blocks.ts';
 import type { NodeGroupId } from '../../domain/ids.ts';
 import type { DeleteOutcome, IncreaseOutcome } from '../../domain/outcome.ts';
 import type { ForeignLock } from '../../domain/ports/leadership.ts';
@@ -29,13 +30,15 @@ export class WriteGate {
     const { inventory, ownWrites, foreignLock, clock } = this.#deps;
     const group = inventory.registration().byId.get(id);
     if (group === undefined) return 'it is not a managed node group';
-    const reason = ownWrites.backoffs.reasonFor(group.key, clock.now()) ?? foreignLock?.heldBecause();
+    const refused = ownWrites.backoffs.reasonFor(group.key, clock.now());
+    const reason = refused === undefined ? foreignLock?.heldBecause() : describeBlock(refused);
     if (reason !== undefined) return reason;
     // The write itself checks a pool of type VirtualMachines, over a fresh read.
     if (group.kind === 'vms-pool') return group;
     const row = inventory.scaleSets.get(group.key)?.value;
     const ours = inventory.facts.ownOperationReason(group) !== undefined;
-    return frozenReason(group, row, inventory.facts.poolOf(group), { ours }) ?? group;
+    const block = frozenReason(group, row, inventory.facts.poolOf(group), { ours });
+    return block === undefined ? group : describeBlock(block);
   }
 
   /** A group backs off after a permanent refusal, until a write of it is accepted. */
@@ -43,7 +46,8 @@ export class WriteGate {
     if (outcome.kind !== 'failed' && outcome.kind !== 'accepted') return;
     const { ownWrites, clock, log } = this.#deps;
     const error = outcome.kind === 'failed' ? outcome.error : undefined;
-    const reason = ownWrites.backoffs.recordOutcome(key, error, clock.now());
-    if (reason !== undefined) log.warn({ nodeGroup: id, code: error?.code, reason }, 'Node group backs off after a permanent refusal');
+    const block = ownWrites.backoffs.recordOutcome(key, error, clock.now());
+    if (block !== undefined)
+      log.warn({ nodeGroup: id, code: error?.code, reason: describeBlock(block) }, 'Node group backs off after a permanent refusal');
   }
 }

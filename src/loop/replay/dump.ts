@@ -5,6 +5,8 @@
  */
 import { AutoscalerError } from '../../lib/errors.ts';
 import type { LoopState } from '../../domain/loop-state.ts';
+import { blockTexts, recordedBlocks, type BlockTexts } from '../../domain/group-blocks.ts';
+import type { NodeGroup } from '../../domain/node-group.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { Pod, PodShape } from '../../domain/pod.ts';
 import type { Policy } from '../../domain/policy.ts';
@@ -37,7 +39,7 @@ export function dumpRecord(record: LoopRecord, names: ResourceNames): string {
   const encode = (value: unknown): unknown => encodeValue(value, names, shapes);
   const body = {
     version: DUMP_VERSION,
-    observation: encode(record.observation),
+    observation: encode(storedObservation(record.observation)),
     state: encode(storedForm(record.stateBefore, record.observation.nowMs)),
     policy: record.policy,
     excluded: record.excluded ?? [],
@@ -56,7 +58,7 @@ export function readDump(text: string, names: ResourceNames): Dump {
   const body = parse(text);
   const shapes = (body['shapes'] as readonly unknown[]).map((shape) => decodeValue(shape, names, []) as PodShape);
   const decode = (value: unknown): unknown => decodeValue(value, names, shapes);
-  const observation = decode(body['observation']) as Observation;
+  const observation = totalObservation(decode(body['observation']) as StoredObservation);
   return {
     observation,
     state: withDefaults(decode(body['state']) as StoredState, observation.nowMs),
@@ -68,6 +70,27 @@ export function readDump(text: string, names: ResourceNames): Dump {
     scaleUp: body['scaleUp'] as readonly PlainPlan[],
     scaleDown: body['scaleDown'],
   };
+}
+
+/** A dump has the sentences of a group's blocks. */
+type StoredGroup = Omit<NodeGroup, 'blocks'> & BlockTexts;
+type StoredObservation = Omit<Observation, 'cloud'> & {
+  readonly cloud: Omit<Observation['cloud'], 'groups'> & { readonly groups: readonly StoredGroup[] };
+};
+
+function storedObservation(observation: Observation): StoredObservation {
+  const { cloud } = observation;
+  const groups = cloud.groups.map(({ blocks, aksCount, ...group }) => ({ ...group, ...blockTexts(blocks), ...defined({ aksCount }) }));
+  return { ...observation, cloud: { ...cloud, groups } };
+}
+
+function totalObservation(stored: StoredObservation): Observation {
+  const { cloud } = stored;
+  const groups = cloud.groups.map(({ frozen, growthHeld, lastResort, deletionsWait, ...group }) => ({
+    ...group,
+    blocks: recordedBlocks({ frozen, growthHeld, lastResort, deletionsWait }),
+  }));
+  return { ...stored, cloud: { ...cloud, groups } };
 }
 
 function parse(text: string): Readonly<Record<string, unknown>> {

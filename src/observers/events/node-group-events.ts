@@ -3,6 +3,7 @@
  * Events of single pods and nodes are recorded where they happen; those of capacity writes are in scale-up-events.ts.
  * Must not know how events are sent.
  */
+import { describeBlock } from '../../domain/group-blocks.ts';
 import type { NodeGroupId } from '../../domain/ids.ts';
 import type { LoopReport, LoopListener } from '../../domain/loop-report.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
@@ -195,11 +196,12 @@ function logLimits(log: Log, before: ReadonlyMap<NodeGroupId, string>, groups: r
 /** @returns the last logged reason of each frozen group. */
 function logFrozen(log: Log, before: ReadonlyMap<NodeGroupId, string>, groups: readonly NodeGroup[]): ReadonlyMap<NodeGroupId, string> {
   const now = new Map<NodeGroupId, string>();
-  for (const { id: nodeGroup, frozen: reason } of groups) {
-    if (reason === undefined) {
+  for (const { id: nodeGroup, blocks } of groups) {
+    if (blocks.change === undefined) {
       if (before.has(nodeGroup)) log.info({ nodeGroup }, 'Node group no longer frozen');
       continue;
     }
+    const reason = describeBlock(blocks.change);
     // An age within the reason grows from loop to loop. That alone is no change.
     const comparable = reason.replace(/\d+/g, '#');
     if (before.get(nodeGroup) !== comparable) log.warn({ nodeGroup, reason }, 'Node group frozen');

@@ -73,7 +73,7 @@ function publishGroup(group: NodeGroup, { ready, joined }: Present, metrics: Met
     size('target', group.target.value);
     size('upcoming', Math.max(0, group.target.value - joined));
   }
-  metrics.cluster.groupFrozen.set({ node_group: group.id }, group.frozen === undefined ? 0 : 1);
+  metrics.cluster.groupFrozen.set({ node_group: group.id }, group.blocks.change === undefined ? 0 : 1);
 }
 
 /** Nodes of one group: `ready` ones, and `joined` ones that the target counts. */

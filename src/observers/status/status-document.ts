@@ -2,6 +2,7 @@
  * The status that people read with kubectl: a projection of one loop onto the structure of the Cluster Autoscaler's status
  * document. Pure. Must not know where the document is stored.
  */
+import { blockTexts } from '../../domain/group-blocks.ts';
 import type { Backoff, LoopState } from '../../domain/loop-state.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { Observation } from '../../domain/observation.ts';
@@ -83,6 +84,7 @@ interface GroupInput {
 }
 
 function describeGroup(group: NodeGroup, details: GroupInput): StatusMap {
+  const { frozen, deletionsWait } = blockTexts(group.blocks);
   const { input, condition, counts, candidates } = details;
   const healthy = counts === undefined || isGroupHealthy(counts, input.policy);
   const sizes = {
@@ -95,8 +97,8 @@ function describeGroup(group: NodeGroup, details: GroupInput): StatusMap {
   return {
     name: group.id,
     // An addition to the Cluster Autoscaler's structure, whose readers ignore unknown keys.
-    ...(group.frozen === undefined ? {} : { frozen: cut(group.frozen) }),
-    ...(group.deletionsWait === undefined ? {} : { deletionsWait: cut(group.deletionsWait) }),
+    ...(frozen === undefined ? {} : { frozen: cut(frozen) }),
+    ...(deletionsWait === undefined ? {} : { deletionsWait: cut(deletionsWait) }),
     ...aksCountOf(group),
     ...heldFor(group, input),
     health: condition(`health/${group.id}`, healthy ? 'Healthy' : 'Unhealthy', sizes),

@@ -1,3 +1,4 @@
+import { describeBlock } from '../../domain/group-blocks.ts';
 import type { InstanceKey, NodeName } from '../../domain/ids.ts';
 import { compareText } from '../../lib/comparison.ts';
 import { isScaleDownDisabled, type Node } from '../../domain/node.ts';
@@ -74,7 +75,7 @@ function checkNode(node: Node, context: ScaleDownContext): Candidate | Unremovab
   const group = groupId === undefined ? undefined : context.groups.get(groupId);
   if (group === undefined) return { node: name, reason: 'NotAutoscaled' };
   if (isScaleDownDisabled(node, observation.nowMs)) return scaleDownDisabled(node);
-  if (group.frozen !== undefined) return { node: name, reason: 'GroupFrozen', detail: group.frozen };
+  if (group.blocks.change !== undefined) return { node: name, reason: 'GroupFrozen', detail: describeBlock(group.blocks.change) };
   const instance = observation.cloud.instanceOfNode.get(name);
   if (instance === undefined) return { node: name, reason: 'InstanceUnknown' };
   // guard: an instance with two nodes is not deleted
@@ -97,9 +98,9 @@ function checkNode(node: Node, context: ScaleDownContext): Candidate | Unremovab
 function deletionWait(name: NodeName, { observation: { cloud }, groups, instancesBeingDeleted }: ScaleDownContext): string | undefined {
   const instance = cloud.instanceOfNode.get(name);
   const group = cloud.groupOfNode.get(name);
-  const wait = group === undefined ? undefined : groups.get(group)?.deletionsWait;
+  const wait = group === undefined ? undefined : groups.get(group)?.blocks.deletion;
   const isDeleted = instance !== undefined && instancesBeingDeleted.has(instance);
-  return wait === undefined || isDeleted ? undefined : `its removal is in progress, and deletions in its pool wait: ${wait}`;
+  return wait === undefined || isDeleted ? undefined : `its removal is in progress, and deletions in its pool wait: ${describeBlock(wait)}`;
 }
 
 function scaleDownDisabled({ name, disabledBecause: detail, protectedUntilMs: recheckAtMs }: Node): UnremovableNode {

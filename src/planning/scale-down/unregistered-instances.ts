@@ -116,7 +116,7 @@ function removalCause(
   // guard: an instance whose node is known by name is not deleted
   if (isKnownAsNode(instance, group, context)) return undefined;
   // Azure refuses a whole batch for one protected instance.
-  if (group.frozen !== undefined || instance.protectedFrom === 'actions') return undefined;
+  if (group.blocks.change !== undefined || instance.protectedFrom === 'actions') return undefined;
   if (instance.state === 'failed') return 'failed';
   const confirmed = group.target.known && group.target.confirmed;
   if (instance.protectedFrom !== undefined || !mayJoin(instance) || !confirmed || !registration.idsCompare) return undefined;

@@ -1,4 +1,5 @@
 /** From what the groups grew by to the plan that is carried out, with a reason for everything else. */
+import { describeBlock } from '../../domain/group-blocks.ts';
 import { type NodeGroupId, podName } from '../../domain/ids.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { Node } from '../../domain/node.ts';
@@ -258,8 +259,9 @@ export function buildScaleUpPlan(
     .filter(({ group }) => !expansion.added.has(group.id) && !growing.has(group.id))
     .map(({ group }): SkippedGroup => {
       const expander = policy.scaleUp.expanders.join(',');
-      if (group.lastResort !== undefined && !expansion.estimated.has(group.id))
-        return { group: group.id, reason: { kind: 'last-resort', detail: group.lastResort } };
+      const { choice } = group.blocks;
+      if (choice !== undefined && !expansion.estimated.has(group.id))
+        return { group: group.id, reason: { kind: 'last-resort', detail: describeBlock(choice) } };
       if (expansion.options.has(group.id)) return { group: group.id, reason: { kind: 'not-chosen', expander } };
       const isEstimated = expansion.cutShortAfter === undefined || expansion.estimated.has(group.id);
       return { group: group.id, reason: { kind: isEstimated ? 'no-pod-fits' : 'not-judged' } };

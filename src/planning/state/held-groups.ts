@@ -3,8 +3,9 @@
  * deletion without effect. A state of minutes is normal; what lasts is reported with its age. Decides nothing else.
  * Idea: held group.
  */
+import { describeBlock, isSameReason } from '../../domain/group-blocks.ts';
 import type { NodeGroupId } from '../../domain/ids.ts';
-import type { HeldGroup, LoopState } from '../../domain/loop-state.ts';
+import type { HeldGroup, HoldReason, LoopState } from '../../domain/loop-state.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { Observation } from '../../domain/observation.ts';
 import { instanceListFacts } from '../facts/instance-facts.ts';
@@ -20,7 +21,8 @@ export function trackHeldGroups({ heldGroups }: Pick<LoopState, 'heldGroups'>, {
   for (const group of cloud.groups) {
     const known = heldGroups.get(group.id);
     const now = holdOf(group, known);
-    if (now !== undefined) next.set(group.id, { ...now, sinceMs: known !== undefined && isSame(known, now) ? known.sinceMs : nowMs });
+    if (now !== undefined)
+      next.set(group.id, { ...now, sinceMs: known?.kind === now.kind && isSameReason(known.reason, now.reason) ? known.sinceMs : nowMs });
   }
   return next;
 }
@@ -36,7 +38,7 @@ export function lastingHolds(
 
 /** What is held, for how long and why, in one sentence without a full stop. */
 export function describeHold({ kind, reason, ageMs }: HeldGroup & { readonly ageMs: number }): string {
-  return `${SENTENCES[kind]} for ${Math.floor(ageMs / 60_000)} min: ${reason}`;
+  return `${SENTENCES[kind]} for ${Math.floor(ageMs / 60_000)} min: ${describeReason(reason)}`;
 }
 
 const SENTENCES: Readonly<Record<HeldGroup['kind'], string>> = {
@@ -47,27 +49,32 @@ const SENTENCES: Readonly<Record<HeldGroup['kind'], string>> = {
   creating: 'waiting for an instance to be created',
 };
 
+/** The reason as people read it, without a full stop. */
+export function describeReason(reason: HoldReason): string {
+  switch (reason.code) {
+    case 'size-unconfirmed':
+      return `Azure has not ended the change to ${reason.to} nodes`;
+    case 'instance-exists':
+      return `instance ${reason.instanceId} still exists`;
+    case 'instance-not-ready':
+      return `instance ${reason.instanceId} is not ready`;
+    default:
+      return describeBlock(reason);
+  }
+}
+
 function holdOf(group: NodeGroup, known: HeldGroup | undefined): Hold | undefined {
-  const { frozen, growthHeld, target } = group;
-  if (frozen !== undefined) return { kind: 'frozen', reason: frozen };
-  if (growthHeld !== undefined) return { kind: 'not-increased', reason: growthHeld };
-  if (target.known && !target.confirmed) return { kind: 'unconfirmed', reason: `Azure has not ended the change to ${target.value} nodes` };
+  const { blocks, target } = group;
+  if (blocks.change !== undefined) return { kind: 'frozen', reason: blocks.change };
+  if (blocks.increase !== undefined) return { kind: 'not-increased', reason: blocks.increase };
+  if (target.known && !target.confirmed) return { kind: 'unconfirmed', reason: { code: 'size-unconfirmed', to: target.value } };
   return changeOf(group, 'deleting', known) ?? changeOf(group, 'creating', known);
 }
 
 /** One instance counts as long as its change lasts. Changes of others that begin and end beside it are normal. */
 function changeOf(group: NodeGroup, kind: 'deleting' | 'creating', known: HeldGroup | undefined): Hold | undefined {
-  const changing = instanceListFacts(group)[kind];
-  const reasons = changing.map(({ instanceId }) =>
-    kind === 'deleting' ? `instance ${instanceId} still exists` : `instance ${instanceId} is not ready`,
-  );
-  const reason = reasons.find((text) => text === known?.reason) ?? reasons[0];
+  const code = kind === 'deleting' ? 'instance-exists' : 'instance-not-ready';
+  const reasons = instanceListFacts(group)[kind].map(({ instanceId }): HoldReason => ({ code, instanceId }));
+  const reason = reasons.find((each) => known !== undefined && isSameReason(each, known.reason)) ?? reasons[0];
   return reason === undefined ? undefined : { kind, reason };
-}
-
-/** Numbers in a reason may be times that pass. The size of a change and the id of an instance are not. */
-function isSame(before: Hold, now: Hold): boolean {
-  const comparable = ({ kind, reason }: Hold): string =>
-    kind === 'frozen' || kind === 'not-increased' ? reason.replaceAll(/\d+/g, '#') : reason;
-  return before.kind === now.kind && comparable(before) === comparable(now);
 }

@@ -4,7 +4,8 @@
  * Idea: dump, saved memory.
  */
 import type { NodeGroupId } from '../../domain/ids.ts';
-import type { Backoff, BrokenPromise, LoopState } from '../../domain/loop-state.ts';
+import type { Backoff, BrokenPromise, HeldGroup, LoopState } from '../../domain/loop-state.ts';
+import { describeReason } from './held-groups.ts';
 import { requestedLastMinute } from './increases/increase-rate.ts';
 import { fromStored, toStored, type Partly, type StoredIncreases } from './increases/stored-increases.ts';
 import { defined } from '../../lib/defined.ts';
@@ -13,6 +14,8 @@ import { emptyLoopState } from './loop-state.ts';
 type OfGroups<Value> = ReadonlyMap<NodeGroupId, Value>;
 
 export type StoredBackoff = Partly<Backoff, 'untilMs' | 'durationMs' | 'lastFailureMs' | 'cause'>;
+/** With the sentence of its reason. */
+type StoredHold = Omit<HeldGroup, 'reason'> & { readonly reason: string };
 export type StoredPromise = Partly<BrokenPromise, Exclude<keyof BrokenPromise, 'reportedAtMs'>>;
 
 /** The state as dumps have it: some members have other names there, and any may be missing. */
@@ -27,7 +30,7 @@ export interface StoredState
   readonly brokenZones?: OfGroups<StoredPromise>;
   /** Dumps of earlier versions have `orders` too: the increases made for a request, which no plan reads. */
   readonly requests?: Partial<LoopState['requests']>;
-  readonly held?: LoopState['heldGroups'];
+  readonly held?: OfGroups<StoredHold>;
   readonly marks?: LoopState['deletionTaints'];
 }
 
@@ -44,16 +47,23 @@ export function withDefaults(stored: StoredState, nowMs: number): LoopState {
     broken: mapEntries(broken, totalPromise),
     brokenZones: mapEntries(brokenZones, totalPromise),
     requests: { served: requests?.served ?? false, retries: requests?.retries ?? new Map() },
-    heldGroups: held ?? empty.heldGroups,
+    heldGroups: mapEntries(held, ({ reason: text, ...hold }) => ({ ...hold, reason: { code: 'recorded', text } })),
     deletionTaints: marks ?? empty.deletionTaints,
   };
 }
 
 /** The same state under the names of dumps, without what no plan reads. */
 export function storedForm(state: LoopState, nowMs: number): StoredState {
-  const { increases: _records, knowsAccepted, heldGroups: held, deletionTaints: marks, ...rest } = state;
+  const { increases: _records, knowsAccepted, heldGroups, deletionTaints: marks, ...rest } = state;
   const { accepted, increases } = toStored(state);
-  return { ...rest, increases, ...(knowsAccepted ? { accepted } : {}), asked: requestedLastMinute(state, nowMs), held, marks };
+  return {
+    ...rest,
+    increases,
+    ...(knowsAccepted ? { accepted } : {}),
+    asked: requestedLastMinute(state, nowMs),
+    held: mapEntries(heldGroups, ({ kind, reason, sinceMs }) => ({ kind, reason: describeReason(reason), sinceMs })),
+    marks,
+  };
 }
 
 function mapEntries<Stored, Value>(entries: OfGroups<Stored> | undefined, total: (stored: Stored) => Value): OfGroups<Value> {

@@ -1,4 +1,5 @@
 /** Builds the cloud view of a loop from the pools file and the nodes of the cluster. */
+import { NO_BLOCKS } from '../../domain/group-blocks.ts';
 import { parseProviderId } from '../../azure/arm/resource-ids.ts';
 import { optionTagsOf } from '../../azure/rows/tags.ts';
 import type { TemplateSource } from '../../azure/rows/template-source.ts';
@@ -114,7 +115,7 @@ function groupOf(given: PoolInput): NodeGroup {
     priority: pool.priority === 'Spot' ? 'Spot' : 'Regular',
     zones: pool.zones,
     options: optionTagsOf(pool.tags),
-    frozen: undefined,
+    blocks: NO_BLOCKS,
   };
 }
 

@@ -1,3 +1,4 @@
+import { describeBlock } from '../../../src/domain/group-blocks.ts';
 import { describe, expect, it } from 'vitest';
 import type { ArmCall } from '../../../src/azure/arm/call-list.ts';
 import { LONGEST_HOLD_MS } from '../../../src/lib/closure.ts';
@@ -31,7 +32,7 @@ describe('a hold of an hour or more', () => {
     expect(sent(a, b, c)).toEqual([]);
     await clock.advance(1);
     expect(sent(a, b, c)).toEqual(['a']);
-    expect(limits.heldReason(b)).toContain('Too many.');
+    expect(describeBlock(limits.heldReason(b))).toContain('Too many.');
     // Azure still refuses: another hour, and one more call.
     throttle(a, LONGEST_HOLD_MS);
     limits.endCall(a);

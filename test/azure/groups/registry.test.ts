@@ -1,3 +1,4 @@
+import { describeBlock } from '../../../src/domain/group-blocks.ts';
 import { describe, expect, it } from 'vitest';
 import { groupsAddedAndRemoved } from '../../../src/azure/view/cloud-events.ts';
 import { frozenReason, registerGroups, type Registration, type RegistrationInput } from '../../../src/azure/groups/registry.ts';
@@ -37,7 +38,7 @@ describe('a group', () => {
       /of type AvailabilitySet, which the autoscaler does not support/,
     ],
   ])('%s', (_name, set, pool, reason) => {
-    const frozen = frozenReason(group, set as never, pool as never);
+    const frozen = describeBlock(frozenReason(group, set as never, pool as never));
     if (reason === undefined) expect(frozen).toBeUndefined();
     else expect(frozen).toMatch(reason);
   });
@@ -189,7 +190,7 @@ describe("groups that AKS's own autoscaler scales", () => {
     });
     const [group] = groups.values();
     const row = projectScaleSet({ ...RAW, orchestrationMode: 'Uniform' });
-    const reasons = [false, true].map((adopted) => frozenReason(group as never, row, projectAgentPool(pool()), { adopted }));
+    const reasons = [false, true].map((adopted) => describeBlock(frozenReason(group as never, row, projectAgentPool(pool()), { adopted })));
     expect(reasons).toEqual(['AKS runs its own autoscaler over its agent pool (enableAutoScaling)', undefined]);
   });
 });

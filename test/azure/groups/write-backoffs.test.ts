@@ -1,3 +1,4 @@
+import { describeBlock } from '../../../src/domain/group-blocks.ts';
 import { describe, expect, it } from 'vitest';
 import { WriteBackoffs } from '../../../src/azure/groups/own-writes.ts';
 import { AutoscalerError } from '../../../src/lib/errors.ts';
@@ -13,7 +14,7 @@ describe('a group whose write was refused', () => {
     let nowMs = START_MS;
     for (let round = 0; round < 6; round++) {
       const reason = backoffs.recordOutcome('g', forbidden, nowMs);
-      expect(reason).toMatch(/^Azure refused the last write; next try after 20\S+Z: No role\.$/);
+      expect(describeBlock(reason)).toMatch(/^Azure refused the last write; next try after 20\S+Z: No role\.$/);
       const begunMs = nowMs;
       while (backoffs.reasonFor('g', nowMs) !== undefined) {
         expect(backoffs.reasonFor('g', nowMs)).toBe(reason);
@@ -31,7 +32,7 @@ describe('a group whose write was refused', () => {
     let nowMs = START_MS;
     const minutes = Array.from({ length: 5 }, () => {
       const begunMs = nowMs;
-      expect(backoffs.recordOutcome('g', locked, nowMs)).toContain('It is locked.');
+      expect(describeBlock(backoffs.recordOutcome('g', locked, nowMs))).toContain('It is locked.');
       while (backoffs.reasonFor('g', nowMs) !== undefined) nowMs += MINUTE;
       return (nowMs - begunMs) / MINUTE;
     });
@@ -53,7 +54,10 @@ describe('a group whose write was refused', () => {
     backoffs.recordOutcome('g', forbidden, 0);
     backoffs.recordOutcome('h', forbidden, 0);
     backoffs.forget('g');
-    expect([backoffs.reasonFor('g', 1), backoffs.reasonFor('h', 1)]).toEqual([undefined, expect.any(String)]);
+    expect([backoffs.reasonFor('g', 1), backoffs.reasonFor('h', 1)]).toEqual([
+      undefined,
+      expect.objectContaining({ code: 'write-refused' }),
+    ]);
     backoffs.forget(undefined);
     expect(backoffs.reasonFor('h', 1)).toBeUndefined();
   });

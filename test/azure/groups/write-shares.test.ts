@@ -1,4 +1,5 @@
 /** When writes on which no pod waits are postponed, for how long, and what a store that lies makes of it. */
+import { describeBlock } from '../../../src/domain/group-blocks.ts';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { WriteShares, type PostponableWrite } from '../../../src/azure/groups/write-shares.ts';
 import type { HintCount } from '../../../src/domain/ports/shared-hints.ts';
@@ -129,11 +130,11 @@ describe('a write on which no pod waits', () => {
     expect(shares.request(deletion('a'))).toBe(false);
     const reason =
       'Azure accepts 9 more writes (DeleteVMScaleSet) from this cluster and 2 other clusters of the subscription, and this one sent 4 within a minute; it waits for a minute at most';
-    expect([shares.waitingReason('a'), shares.waitingReason('b')]).toEqual([reason, undefined]);
+    expect([describeBlock(shares.waitingReason('a')), shares.waitingReason('b')]).toEqual([reason, undefined]);
     await clock.advance(20_000);
     expect(shares.request(deletion('a'))).toBe(false);
     await clock.advance(29_000);
-    expect(shares.waitingReason('a')).toBe(reason);
+    expect(describeBlock(shares.waitingReason('a'))).toBe(reason);
     await clock.advance(11_000);
     // The four writes are a minute old.
     expect(shares.request(deletion('a'))).toBe(true);

@@ -1,3 +1,4 @@
+import { describeBlock } from '../../../src/domain/group-blocks.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { OwnWrites } from '../../../src/azure/groups/own-writes.ts';
@@ -11,7 +12,7 @@ describe('writes to one scale set', () => {
       expect(writes.increaseHeldReason('a', 1_000)).toBeUndefined();
       writes.noteScaleSetWrite('a', 1_000);
     }
-    expect(writes.increaseHeldReason('a', 1_000)).toMatch(/^it has used up its writes/);
+    expect(describeBlock(writes.increaseHeldReason('a', 1_000))).toMatch(/^it has used up its writes/);
     expect(writes.increaseHeldReason('b', 1_000)).toBeUndefined();
     expect(writes.deletionWaitMs('a', 1_000)).toBe(0);
     writes.noteScaleSetWrite('a', 1_000);

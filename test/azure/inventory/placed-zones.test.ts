@@ -35,7 +35,7 @@ function facts({ placement, sku, seen }: { readonly placement: object; readonly 
 }
 
 const AUTO = { zonePlacementPolicy: 'Auto' };
-const UNKNOWN = 'Azure chooses the zone of each of its nodes, and the zones of its VM size are not known';
+const UNKNOWN = { code: 'zones-unknown' };
 const closed: Sku = { ...SIZE, restrictions: [{ kind: 'zone', zones: ['1'], code: 'NotAvailableForSubscription' }], zones: ['2', '3'] };
 
 describe('a group whose instances Azure places', () => {

@@ -1,3 +1,4 @@
+import { describeBlock } from '../../../src/domain/group-blocks.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { discoverSize, isOperationRunning, sizeFrozenReason } from '../../../src/azure/groups/vms-pool-groups.ts';
@@ -232,13 +233,13 @@ describe('whether a size may be written', () => {
     ['Deleting', 'its agent pool is in state Deleting'],
     ['SomethingNew', 'its agent pool is in state SomethingNew'],
   ])('a pool in state "%s": %s', (provisioningState, reason) => {
-    expect(sizeFrozenReason('g', rowOf({ provisioningState }), false)).toBe(reason);
+    expect(describeBlock(sizeFrozenReason('g', rowOf({ provisioningState }), false))).toBe(reason);
     expect(isOperationRunning(rowOf({ provisioningState }))).toBe(reason !== undefined);
   });
 
   it('an operation of ours explains the state of the pool, and nothing else', () => {
     expect(sizeFrozenReason('g', rowOf({ provisioningState: 'Scaling' }), true)).toBeUndefined();
-    expect(sizeFrozenReason('g', rowOf({ provisioningState: 'Scaling', powerState: 'Stopped' }), true)).toMatch(/stopped/);
+    expect(describeBlock(sizeFrozenReason('g', rowOf({ provisioningState: 'Scaling', powerState: 'Stopped' }), true))).toMatch(/stopped/);
   });
 
   it.each([
@@ -247,11 +248,11 @@ describe('whether a size may be written', () => {
     [{ powerState: 'Stopped' }, /stopped/],
     [{ unreadable: 'AKS returned no usable count for this size' }, /count/],
   ] as const)('%j freezes the size', (change, reason) => {
-    expect(sizeFrozenReason('g', rowOf(change), false)).toMatch(reason);
+    expect(describeBlock(sizeFrozenReason('g', rowOf(change), false))).toMatch(reason);
   });
 
   it('a pool that is not there', () => {
-    expect(sizeFrozenReason('mixed/x', undefined, false)).toMatch(/no agent pool .*"mixed\/x"/);
+    expect(describeBlock(sizeFrozenReason('mixed/x', undefined, false))).toMatch(/no agent pool .*"mixed\/x"/);
   });
 });
 

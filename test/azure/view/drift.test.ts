@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { isGroupSettled } from '../../../src/azure/groups/settled.ts';
 import { driftsOf, DriftWatch } from '../../../src/azure/view/drift.ts';
 import type { Instance, InstanceState, NodeGroup } from '../../../src/domain/node-group.ts';
-import { aGroup, anInstance } from '../../support/builders.ts';
+import { aGroup, anInstance, type GroupOptions } from '../../support/builders.ts';
 
 const MINUTE = 60_000;
 
-function group(target: number, states: readonly InstanceState[], rest: Partial<NodeGroup> = {}): NodeGroup {
+function group(target: number, states: readonly InstanceState[], rest: GroupOptions = {}): NodeGroup {
   const instances: readonly Instance[] = states.map((state, index) => ({ ...anInstance({ node: `a-${index}` }), state }));
-  return { ...aGroup({ id: 'a', target }), instances, ...rest };
+  return aGroup({ id: 'a', target, instances, ...rest });
 }
 
 const running = (count: number): readonly InstanceState[] => Array.from({ length: count }, () => 'running' as const);

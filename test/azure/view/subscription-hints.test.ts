@@ -1,4 +1,5 @@
 /** What the clusters of a subscription tell each other, and what comes of it. */
+import { describeBlock } from '../../../src/domain/group-blocks.ts';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { SubscriptionHints } from '../../../src/azure/view/subscription-hints.ts';
 import { AutoscalerError, type StockScope } from '../../../src/lib/errors.ts';
@@ -47,7 +48,7 @@ describe('a stockout that another cluster met', () => {
     ['no size at all', { quota: 'cores' }, SIZE, false],
   ])('makes a group the last resort: %s', (_what, scope, size, expected) => {
     cluster('one').noteFailure(soldOut(scope));
-    expect(cluster('two').lastResortReason(size, true)).toBe(expected ? REASON : undefined);
+    expect(describeBlock(cluster('two').lastResortReason(size, true))).toBe(expected ? REASON : undefined);
   });
 
   it('is known from an instance that Azure could not allocate, once for each instance, before the increase has ended', () => {
@@ -56,7 +57,7 @@ describe('a stockout that another cluster met', () => {
     const [one, two] = [cluster('one'), cluster('two')];
     one.noteFailedInstances([group]);
     one.noteFailedInstances([group]);
-    expect(two.lastResortReason(SIZE, false)).toBe(REASON);
+    expect(describeBlock(two.lastResortReason(SIZE, false))).toBe(REASON);
     expect(server.reports).toBe(1);
   });
 
@@ -82,7 +83,7 @@ describe('a stockout that another cluster met', () => {
     cluster('one').noteFailure(soldOut({ vmSize: 'Standard_D4s_v5' }));
     const others = Array.from({ length: 29 }, (_, at) => cluster(`other-${at}`));
     const trying = (): number => others.filter((each) => each.lastResortReason(SIZE, true) === undefined).length;
-    expect(others[0]?.lastResortReason(SIZE, false)).toBe(REASON);
+    expect(describeBlock(others[0]?.lastResortReason(SIZE, false))).toBe(REASON);
     expect([trying(), trying()]).toEqual([0, 1]);
     await clock.advance(59_000);
     expect(trying()).toBe(1);
@@ -146,7 +147,7 @@ describe('a stockout that another cluster met', () => {
     cluster('one').noteFailure(soldOut({ vmSize: 'Standard_D4s_v5' }));
     const two = cluster('two');
     await clock.advance(149_000);
-    expect(two.lastResortReason(SIZE, false)).toBe(REASON);
+    expect(describeBlock(two.lastResortReason(SIZE, false))).toBe(REASON);
     await clock.advance(2_000);
     expect(two.lastResortReason(SIZE, false)).toBeUndefined();
   });

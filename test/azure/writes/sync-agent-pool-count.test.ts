@@ -134,7 +134,7 @@ describe('a pool at rest', () => {
   it.each<[string, object]>([
     ['whose instances are not all there', { instances: [] }],
     ['one of whose instances starts', { instances: Array.from({ length: 6 }, () => anInstance({ node: 'n', state: 'creating' })) }],
-    ['that is frozen', { frozen: 'its agent pool is in state Upgrading' }],
+    ['that is frozen', { blocks: { change: { code: 'pool-state', state: 'Upgrading' } } }],
     ['whose count agrees', { aksCount: undefined }],
     ['with another size', { target: { known: true, value: 5, version: '"1"', confirmed: true, observedAtMs: 0 } }],
     ['with an unconfirmed size', { target: { known: true, value: 6, version: '"1"', confirmed: false, observedAtMs: 0 } }],

@@ -19,7 +19,7 @@ describe('frozen groups', () => {
     const listen = nodeGroupLog(stage.deps.log);
     const withReason = (frozen: string | undefined) => {
       if (report.observation === undefined) throw new Error('observed nothing');
-      const groups = [{ ...aGroup({ id: 'a' }), frozen }];
+      const groups = [aGroup({ id: 'a', frozen })];
       return { ...report, observation: { ...report.observation, cloud: { ...report.observation.cloud, groups } } };
     };
     for (const frozen of ['read 70 s ago', 'read 80 s ago', 'being deleted', undefined, undefined]) listen(withReason(frozen));

@@ -1,3 +1,4 @@
+import type { BlockTexts } from '../../../src/domain/group-blocks.ts';
 import type { LoopState } from '../../../src/domain/loop-state.ts';
 import type { NodeGroup } from '../../../src/domain/node-group.ts';
 import type { Node } from '../../../src/domain/node.ts';
@@ -65,8 +66,8 @@ export function keptReasons(result: ScaleDownPlan): Readonly<Record<string, stri
 }
 
 /** A group of `size` nodes named `<id>-<n>`, minimum 0. */
-export function pool(id: string, size: number, rest: Partial<NodeGroup> = {}): NodeGroup {
-  return { ...aGroup({ id, target: size, maxSize: 100 }), ...rest };
+export function pool(id: string, size: number, { frozen, deletionsWait, ...rest }: Partial<NodeGroup> & BlockTexts = {}): NodeGroup {
+  return { ...aGroup({ id, target: size, maxSize: 100, frozen, deletionsWait }), ...rest };
 }
 
 /** Nodes of 4 cores and 16 GiB. */

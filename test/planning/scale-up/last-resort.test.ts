@@ -2,17 +2,17 @@
 import { describe, expect, it } from 'vitest';
 import type { NodeGroup } from '../../../src/domain/node-group.ts';
 import { describeSkip } from '../../../src/planning/explain/describe-reasons.ts';
-import { aGroup, aPod, aTemplate } from '../../support/builders.ts';
+import { aGroup, aPod, aTemplate, type GroupOptions } from '../../support/builders.ts';
 import { growth, planFor, skipOf } from './world.ts';
 
 const WHY = 'another cluster of the subscription got no Standard_F8s_v2';
 
 /** Better for every pod of these tests than `big`. */
-function doubted(id = 'a', rest: Partial<NodeGroup> = {}): NodeGroup {
-  return { ...aGroup({ id, target: 0, template: aTemplate({ cpu: '2' }) }), lastResort: WHY, ...rest };
+function doubted(id = 'a', rest: GroupOptions = {}): NodeGroup {
+  return aGroup({ id, target: 0, template: aTemplate({ cpu: '2' }), lastResort: WHY, ...rest });
 }
-function big(rest: Partial<NodeGroup> = {}): NodeGroup {
-  return { ...aGroup({ id: 'big', target: 0, template: aTemplate({ cpu: '64' }) }), ...rest };
+function big(rest: GroupOptions = {}): NodeGroup {
+  return aGroup({ id: 'big', target: 0, template: aTemplate({ cpu: '64' }), ...rest });
 }
 function pods(count: number, nodeSelector: Readonly<Record<string, string>> = {}) {
   return Array.from({ length: count }, () => aPod({ cpu: '1', shape: { cpu: '1', nodeSelector } }));

@@ -1,17 +1,18 @@
 import { describe, expect, it } from 'vitest';
+import { NO_BLOCKS, type ChangeBlock } from '../../../src/domain/group-blocks.ts';
 import { nodeGroupId } from '../../../src/domain/ids.ts';
 import type { LoopState } from '../../../src/domain/loop-state.ts';
-import type { NodeGroup } from '../../../src/domain/node-group.ts';
 import { describeHold, lastingHolds, trackHeldGroups } from '../../../src/planning/state/held-groups.ts';
-import { aCloud, aCluster, aGroup, anInstance } from '../../support/builders.ts';
+import { aCloud, aCluster, aGroup, anInstance, type GroupOptions } from '../../support/builders.ts';
 
 const G = nodeGroupId('g');
 const MINUTE = 60_000;
 const growing = (value: number) => ({ known: true, value, version: '"1"', confirmed: false, observedAtMs: 0 }) as const;
+const blocked = (change: ChangeBlock): GroupOptions => ({ blocks: { ...NO_BLOCKS, change } });
 const leaving = (...names: readonly string[]) => names.map((node) => anInstance({ node, state: 'deleting' }));
 
 /** One look each minute. Returns the sentence after the last one; undefined: nothing lasts. */
-function watch(looks: readonly Partial<NodeGroup>[]): string | undefined {
+function watch(looks: readonly GroupOptions[]): string | undefined {
   let heldGroups: LoopState['heldGroups'] = new Map();
   const cluster = aCluster({});
   looks.forEach((look, minute) => {
@@ -21,13 +22,27 @@ function watch(looks: readonly Partial<NodeGroup>[]): string | undefined {
   const hold = lastingHolds({ heldGroups }, (looks.length - 1) * MINUTE).get(G);
   return hold === undefined ? undefined : describeHold(hold);
 }
-const during = (minutes: number, look: (minute: number) => Partial<NodeGroup>) => Array.from({ length: minutes + 1 }, (_, at) => look(at));
+const during = (minutes: number, look: (minute: number) => GroupOptions) => Array.from({ length: minutes + 1 }, (_, at) => look(at));
 
 describe('a group that one state keeps from changing', () => {
-  it.each<[string, readonly Partial<NodeGroup>[], string | undefined]>([
+  it.each<[string, readonly GroupOptions[], string | undefined]>([
     ['for nine minutes is not reported', during(9, () => ({ frozen: 'upgrading' })), undefined],
     ['for ten minutes is reported with its age', during(10, () => ({ frozen: 'upgrading' })), 'frozen for 10 min: upgrading'],
-    ['counts with a number that passes', during(12, (at) => ({ frozen: `not read for ${at} s` })), 'frozen for 12 min: not read for 12 s'],
+    [
+      'counts with a number that passes',
+      during(12, (at) => blocked({ code: 'data-too-old', agent: 'instances/g', message: `not read for ${at} s` })),
+      'frozen for 12 min: not read for 12 s',
+    ],
+    [
+      'counts while the end of a pause moves',
+      during(12, (at) => ({ blocks: { ...NO_BLOCKS, increase: { code: 'throttled', untilMs: at * MINUTE, message: `${at} calls` } } })),
+      'not increased for 12 min: Azure throttles its writes until 1970-01-01T00:12:00.000Z: 12 calls',
+    ],
+    [
+      'counts anew with another state of the same kind',
+      during(12, (at) => blocked({ code: 'pool-state', state: at < 6 ? 'Upgrading' : 'Starting' })),
+      undefined,
+    ],
     ['counts anew with another reason', during(12, (at) => ({ frozen: at < 6 ? 'upgrading' : 'starting' })), undefined],
     ['counts anew after it could change', during(12, (at) => (at === 6 ? {} : { frozen: 'upgrading' })), undefined],
     ['may also only not grow', during(10, () => ({ growthHeld: 'busy' })), 'not increased for 10 min: busy'],

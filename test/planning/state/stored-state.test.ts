@@ -1,3 +1,4 @@
+import { describeReason } from '../../../src/planning/state/held-groups.ts';
 import { describe, expect, it } from 'vitest';
 import { nodeGroupId } from '../../../src/domain/ids.ts';
 import type { LoopState } from '../../../src/domain/loop-state.ts';
@@ -14,7 +15,7 @@ describe('a stored state', () => {
     const unfollowed = new Map([...FULL_STATE.increases].map(([id, all]) => [id, all.map((each) => ({ ...each, followed: undefined }))]));
     expect(stored).toMatchObject({
       asked: new Map([[G, [{ atMs: START_MS - 60_000, nodes: 3 }]]]),
-      held: FULL_STATE.heldGroups,
+      held: new Map([[G, { kind: 'frozen', reason: 'its agent pool is in state Upgrading', sinceMs: expect.any(Number) }]]),
       marks: FULL_STATE.deletionTaints,
       increases: new Map([[G, { group: G, nodes: 3, requestedAtMs: START_MS - 60_000, expectedByMs: START_MS + 60_000 }]]),
       accepted: new Map([
@@ -22,7 +23,10 @@ describe('a stored state', () => {
       ]),
     });
     expect(stored).not.toHaveProperty('followed');
-    expect(withDefaults(stored, START_MS)).toEqual({ ...FULL_STATE, increases: unfollowed });
+    const heldGroups = new Map(
+      [...FULL_STATE.heldGroups].map(([id, held]) => [id, { ...held, reason: { code: 'recorded', text: describeReason(held.reason) } }]),
+    );
+    expect(withDefaults(stored, START_MS)).toEqual({ ...FULL_STATE, increases: unfollowed, heldGroups });
     expect(Object.keys(withDefaults(stored, START_MS)).sort()).toEqual(Object.keys(aState()).sort());
   });
 

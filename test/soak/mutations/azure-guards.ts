@@ -142,7 +142,7 @@ export const AZURE_GUARDS: readonly GuardTable[] = [
   {
     test: 'test/contract/azure-count-sync.test.ts',
     guards: [
-      { title: 'an increase that waited for the lock sees that AKS is at work', change: ["'it is written through AKS now'", 'undefined'] },
+      { title: 'an increase that waited for the lock sees that AKS is at work', change: ["{ code: 'written-through-aks' }", 'undefined'] },
       {
         title: 'a removal that waited for the lock sees that AKS is at work',
         change: ["foldName(inventory.facts.poolOf(group)?.name ?? '')", "''"],

@@ -1,4 +1,5 @@
 /** A further pool like one that is there. */
+import { NO_BLOCKS } from '../../../domain/group-blocks.ts';
 import { nodeGroupId, type NodeGroupId } from '../../../domain/ids.ts';
 import type { NodeGroup } from '../../../domain/node-group.ts';
 import { type NodeTemplate, zonePart } from '../../../domain/node-template.ts';
@@ -48,7 +49,7 @@ function withAddedPool(world: World, change: NewPool, names: ResourceNames): Wor
   const { cluster, nowMs } = world.observation;
   const like = groupNamed(world, change.like);
   if (like?.template === undefined) return world;
-  const { frozen: _frozen, growthHeld: _held, lastResort: _resort, sizeFamily: _family, ...rest } = like;
+  const { sizeFamily: _family, ...rest } = like;
   const added: NodeGroup = {
     ...rest,
     id: addedPoolId(change.like),
@@ -59,7 +60,7 @@ function withAddedPool(world: World, change: NewPool, names: ResourceNames): Wor
     template: templateOf(like.template, change, names),
     vmSize: '',
     zones: change.zone === undefined ? like.zones : [change.zone],
-    frozen: undefined,
+    blocks: { ...NO_BLOCKS, deletion: like.blocks.deletion },
   };
   return withCloud(world, ({ groups }) => ({ groups: [...groups, added].sort(compareBy((group) => group.id)) }));
 }

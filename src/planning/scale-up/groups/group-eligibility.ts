@@ -3,6 +3,7 @@
  * file has the reasons why a group cannot grow now, for any pod, in one ordered list: the first that applies is reported. Must not know
  * packing, expanders or which pods are pending.
  */
+import { describeBlock } from '../../../domain/group-blocks.ts';
 import type { NodeGroupId } from '../../../domain/ids.ts';
 import type { LoopState } from '../../../domain/loop-state.ts';
 import type { NodeGroup } from '../../../domain/node-group.ts';
@@ -38,8 +39,10 @@ type Rule<Facts> = (facts: Facts) => SkipReason | undefined;
 
 /** Reasons that forbid any increase, even to the minimum size. */
 const AGAINST_ANY: readonly Rule<Pick<GroupGrowth, 'group' | 'standing'>>[] = [
-  ({ group: { frozen } }) => (frozen === undefined ? undefined : { kind: 'frozen', detail: frozen }),
-  ({ group: { growthHeld } }) => (growthHeld === undefined ? undefined : { kind: 'frozen', detail: growthHeld }),
+  ({ group: { blocks } }) => {
+    const block = blocks.change ?? blocks.increase;
+    return block === undefined ? undefined : { kind: 'frozen', detail: describeBlock(block) };
+  },
   ({ group, standing }) => (standing.exclude.has(group.id) ? { kind: 'frozen', detail: 'already tried in this loop' } : undefined),
   ({ group: { target } }) => (target.known ? undefined : { kind: 'target-unknown', detail: target.reason }),
   ({ group, standing: { state, nowMs } }) => closedReason(group, state, nowMs),

@@ -39,7 +39,7 @@ type ValidOptions = Map<NodeGroupId, ExpandOption>;
 export function* expandGroups({ turns, ...input }: ExpandInput): SlicedWork<ExpansionResult> {
   const expansion = new Expansion(input);
   const firstOptions = new Map<NodeGroupId, ScoredOption>();
-  const preferred = input.templates.filter(({ group }) => group.lastResort === undefined);
+  const preferred = input.templates.filter(({ group }) => group.blocks.choice === undefined);
   let ranOutOfRounds = false;
   for (const [at, groups] of turns.entries()) {
     const estimates = new SharedEstimates(groups, input.templates, input.capacity.snapshot);

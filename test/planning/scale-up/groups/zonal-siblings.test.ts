@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { NodeGroup } from '../../../../src/domain/node-group.ts';
 import type { Pod, PodAffinityTerm, TopologySpreadConstraint } from '../../../../src/domain/pod.ts';
-import { aGroup, aNode, aPod, aShape, aTemplate, type ShapeOptions } from '../../../support/builders.ts';
+import { aGroup, aNode, aPod, aShape, aTemplate, type GroupOptions, type ShapeOptions } from '../../../support/builders.ts';
 import { growth, planFor, skipOf, verdictOf } from '../world.ts';
 
 const ZONE = 'topology.kubernetes.io/zone';
@@ -97,7 +97,7 @@ describe('sibling pools are planned together', () => {
     expect(triggered(plan)).toBe(6);
   });
 
-  it.each<[string, Partial<NodeGroup>]>([
+  it.each<[string, GroupOptions]>([
     ['at its maximum', { maxSize: 0 }],
     ['frozen', { frozen: 'upgrading' }],
   ])('a pool %s is no zone to wait for', (_, part) => {
