@@ -6,7 +6,8 @@ import type { ArmCalls } from '../arm/arm-client.ts';
 import type { ArmClients } from '../arm/sdk-clients.ts';
 import type { AzureOptions } from '../arm/options.ts';
 import { readPages } from '../arm/pages.ts';
-import { frozenReason, registerGroups, type RegisteredGroup } from '../groups/registry.ts';
+import { blockAgainstChange, inputOfRows } from '../groups/group-rules.ts';
+import { registerGroups, type RegisteredGroup } from '../groups/registry.ts';
 import { agentPoolPages, type ListedAgentPool } from '../rows/agent-pool-list.ts';
 import { projectAgentPool, type AgentPoolRow } from '../rows/agent-pool.ts';
 import { projectScaleSet, type ScaleSetRow } from '../rows/scale-set.ts';
@@ -196,7 +197,7 @@ function diagnoseScaleSet(
     agentPool: pool?.name ?? named,
     managedAutoscaler: pool?.managedAutoscaler ?? false,
     ...defined({ aksCount: pool?.deallocates === true || pool?.managedAutoscaler === true ? undefined : pool?.count }),
-    frozen: describeBlock(frozenReason(group, row, pool, { adopted: options.adoptsManagedPools })),
+    frozen: describeBlock(blockAgainstChange('doctor', inputOfRows(group, { row, pool, adopted: options.adoptsManagedPools === true }))),
     subnetId,
     addressesPerNode,
     identityIds,

@@ -4,13 +4,12 @@
  * or badly tagged, affects only its own group. Must not know instances, nodes or how rows are read.
  */
 import { isDeepStrictEqual } from 'node:util';
-import type { ChangeBlock } from '../../domain/group-blocks.ts';
 import { nodeGroupId, type NodeGroupId } from '../../domain/ids.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { AzureOptions, DiscoveryRule, ExplicitNodeGroup, GroupSelection } from '../arm/options.ts';
 import { foldName } from '../arm/resource-ids.ts';
-import { isSettled, type AgentPoolRow, type AgentPools } from '../rows/agent-pool.ts';
+import type { AgentPoolRow, AgentPools } from '../rows/agent-pool.ts';
 import type { ScaleSetRow } from '../rows/scale-set.ts';
 import { matchRules, poolOf } from '../rows/tags.ts';
 import { VMS_POOL_TYPE, type PoolSizeRow } from '../rows/vms-pool.ts';
@@ -187,45 +186,8 @@ function setsByPool(scaleSets: ScaleSets): ReadonlyMap<string, string> {
 
 const SUPPORTED_TYPES = new Set(['', 'virtualmachinescalesets', VMS_POOL_TYPE]);
 
-function isSupportedType({ type }: AgentPoolRow): boolean {
+export function isSupportedType({ type }: AgentPoolRow): boolean {
   return SUPPORTED_TYPES.has(type.toLowerCase());
-}
-
-interface FreezeExceptions {
-  /** An operation of our own runs in the pool and explains its state. */
-  readonly ours?: boolean;
-  /** The pools of AKS's own autoscaler are decided about, and never written. */
-  readonly adopted?: boolean | undefined;
-}
-
-/** Why a group may be neither increased nor reduced, as far as its rows show. */
-export function frozenReason(
-  group: RegisteredGroup,
-  row: ScaleSetRow | undefined,
-  pool: AgentPoolRow | undefined,
-  except: FreezeExceptions = {},
-): ChangeBlock | undefined {
-  if (row === undefined) return missingReason(group, pool);
-  if (row.unreadable !== undefined) return { code: 'unreadable', message: row.unreadable };
-  if (row.orchestration !== 'Uniform' && row.orchestration !== 'Flexible') return { code: 'orchestration', mode: row.orchestration };
-  if (row.provisioningState.toLowerCase() === 'deleting') return { code: 'set-deleting' };
-  return pool === undefined ? undefined : reasonOfPool(pool, except);
-}
-
-function reasonOfPool(pool: AgentPoolRow, { ours = false, adopted = false }: FreezeExceptions): ChangeBlock | undefined {
-  // There is no lock between AKS's operations and ours: the later write wins over the earlier numbers.
-  if (!ours && !isSettled(pool.provisioningState)) return { code: 'pool-state', state: pool.provisioningState };
-  if (pool.stopped) return { code: 'pool-power', state: 'stopped' };
-  if (pool.managedAutoscaler && !adopted) return { code: 'managed-autoscaler', setting: 'enableAutoScaling' };
-  if (pool.mode?.toLowerCase() === 'hostedsystem') return { code: 'hosted' };
-  return undefined;
-}
-
-/** `pool` is the agent pool with the group's name, if any. */
-function missingReason({ id: name }: RegisteredGroup, pool: AgentPoolRow | undefined): ChangeBlock {
-  if (pool?.type.toLowerCase() === VMS_POOL_TYPE) return { code: 'sizes-not-named', name, type: pool.type };
-  if (pool !== undefined && !isSupportedType(pool)) return { code: 'unsupported-pool', name, type: pool.type };
-  return { code: 'no-scale-set', name };
 }
 
 export function groupKindOf(group: RegisteredGroup, set: ScaleSetRow | undefined): NodeGroup['kind'] {

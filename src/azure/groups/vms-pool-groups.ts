@@ -1,6 +1,5 @@
-/** Decides which sizes of VMs pools are node groups and when they may be written, and makes their template source. Pure. */
+/** Decides which sizes of VMs pools are node groups, and makes their template source. Pure. */
 import type { RowView } from '../../cache/table/row.ts';
-import type { ChangeBlock } from '../../domain/group-blocks.ts';
 import { nodeGroupId, type NodeGroupId } from '../../domain/ids.ts';
 import type { TargetSize } from '../../domain/node-group.ts';
 import type { DiscoveryRule } from '../arm/options.ts';
@@ -33,21 +32,6 @@ export function discoverSize(key: string, row: PoolSizeRow, rules: readonly Disc
   if (limits.kind === 'skipped') return limits.reason;
   const { min, max } = limits;
   return { id: nodeGroupId(`${row.pool}/${row.vmSize}`), key, kind: 'vms-pool', min, max, explicit: false };
-}
-
-/**
- * Why a size may be neither increased nor reduced. `ours`: an operation of our own runs in the pool and explains its state.
- * `adopted`: pools of AKS's own autoscaler are decided about, and never written.
- */
-export function sizeFrozenReason(id: string, row: PoolSizeRow | undefined, ours: boolean, adopted = false): ChangeBlock | undefined {
-  if (row === undefined) return { code: 'no-such-size', name: id };
-  if (row.unreadable !== undefined) return { code: 'unreadable', message: row.unreadable };
-  if (row.mode.toLowerCase() === 'hostedsystem') return { code: 'hosted' };
-  if (row.managedAutoscaler && !adopted) return { code: 'managed-autoscaler', setting: undefined };
-  const power = row.powerState.toLowerCase();
-  if (power !== '' && power !== 'running') return { code: 'pool-power', state: power };
-  if (isOperationRunning(row) && !ours) return { code: 'pool-state', state: row.provisioningState };
-  return undefined;
 }
 
 /** The target count of AKS, including our unconfirmed changes. */

@@ -12,6 +12,7 @@ import { knownSize } from '../sizes/known-sizes.ts';
 import type { AzureOptions } from '../arm/options.ts';
 import type { RateLimits } from '../arm/rate-limits.ts';
 import { quotaDrawsOf, type QuotaLedger } from '../sizes/core-quotas.ts';
+import type { IncreaseRuleInput } from '../groups/group-rules.ts';
 import type { RegisteredGroup } from '../groups/registry.ts';
 import type { AgentPoolRow } from '../rows/agent-pool.ts';
 import type { ScaleSetRow } from '../rows/scale-set.ts';
@@ -94,14 +95,19 @@ export class GroupFacts {
     return pool === undefined ? undefined : this.#deps.vmsPools.poolHeldReason(pool);
   }
 
-  /** Why the group cannot be increased now. Deletions stay possible. */
-  increaseHeldReason(group: RegisteredGroup): IncreaseBlock | undefined {
+  /** What the rules against increases ask. */
+  increaseRuleInput(group: RegisteredGroup): IncreaseRuleInput {
     const isUnlisted = this.isWrittenThroughAks(group) && this.poolOf(group) === undefined;
-    const unknownPool: IncreaseBlock | undefined = isUnlisted ? { code: 'pool-not-listed' } : undefined;
     const { ownWrites, clock } = this.#deps;
     const nowMs = clock.monotonic();
-    const busy = unknownPool ?? this.ownOperationReason(group) ?? ownWrites.increaseHeldReason(group.key, nowMs);
-    return busy ?? this.throttledReason(group) ?? this.#untaggedBecause(group, nowMs) ?? this.restrictedReason(group);
+    return {
+      sizeNotOffered: this.restrictedReason(group),
+      poolNotListed: isUnlisted ? { code: 'pool-not-listed' } : undefined,
+      noEntityTag: this.#untaggedBecause(group, nowMs),
+      throttled: this.throttledReason(group),
+      ownOperation: this.ownOperationReason(group),
+      writesUsedUp: ownWrites.increaseHeldReason(group.key, nowMs),
+    };
   }
 
   /** Why Azure would refuse an increase of the group as one request too many. */

@@ -24,6 +24,7 @@ import type { SeenNodes } from '../templates/nodes-of-groups.ts';
 import { WantedReads } from './wanted-reads.ts';
 import type { AzureOptions } from '../arm/options.ts';
 import { OwnershipIndex, type Ownership, type OwnershipInput } from '../groups/node-ownership.ts';
+import { blockAgainstIncrease } from '../groups/group-rules.ts';
 import { groupKindOf, type RegisteredGroup, type Registration } from '../groups/registry.ts';
 import { zoneName, type InstanceRow } from '../rows/scale-set.ts';
 import type { WriteBackoffs } from '../groups/own-writes.ts';
@@ -162,7 +163,7 @@ export class CloudViewBuilder {
       listedAtMs,
       blocks: {
         change: groupFrozenReason(this.#deps, group, own, context),
-        increase: store.facts.increaseHeldReason(group),
+        increase: blockAgainstIncrease(group.kind, store.facts.increaseRuleInput(group)),
         choice: this.#hintedReason(own, context.cluster),
         deletion: this.#deps.shares.waitingReason(writtenKeyOf(group)),
       },

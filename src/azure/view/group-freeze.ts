@@ -1,17 +1,17 @@
-/** Why a group may not be changed now: its own state, a refusal, data that is too old, or another autoscaler. Must not know plans. */
+/** What the rules of groups ask in each loop: rows, refused writes, the lock of another autoscaler, and how old the data is. Must not know plans. */
 import type { ChangeBlock } from '../../domain/group-blocks.ts';
 import { checkFreshness, type FreshnessVerdict } from '../../cache/table/freshness.ts';
 import type { AgentStatus } from '../../cache/agents/agent-state.ts';
 import type { AzureOptions } from '../arm/options.ts';
+import { blockAgainstChange } from '../groups/group-rules.ts';
 import type { WriteBackoffs } from '../groups/own-writes.ts';
-import { frozenReason, type RegisteredGroup } from '../groups/registry.ts';
-import { sizeFrozenReason } from '../groups/vms-pool-groups.ts';
+import type { RegisteredGroup } from '../groups/registry.ts';
 import type { AzureInventory } from '../inventory/inventory.ts';
 import { AGENT_POOLS_AGENT, instancesAgent, VMS_AGENT } from '../rows/tables.ts';
 import type { GroupRows } from './group-input.ts';
 
 export interface FreezeDeps {
-  readonly store: Pick<AzureInventory, 'vmsPools' | 'facts'>;
+  readonly store: Pick<AzureInventory, 'facts'>;
   readonly options: Pick<AzureOptions, 'adoptsManagedPools'>;
   readonly backoffs: Pick<WriteBackoffs, 'reasonFor'>;
 }
@@ -25,40 +25,42 @@ interface FreezeMoment {
 
 /** undefined: nothing is against a change. */
 export function groupFrozenReason(
-  deps: FreezeDeps,
-  group: RegisteredGroup,
-  rows: GroupRows,
-  moment: FreezeMoment,
-): ChangeBlock | undefined {
-  return frozenByState(deps, group, rows, moment) ?? deps.backoffs.reasonFor(group.key, moment.nowMs) ?? frozenByView(group, moment);
-}
-
-function frozenByState(
-  { store: { vmsPools, facts }, options: { adoptsManagedPools: adopted } }: FreezeDeps,
+  { store: { facts }, options, backoffs }: FreezeDeps,
   group: RegisteredGroup,
   { row, size, pool }: GroupRows,
-  { agents, nowMs }: FreezeMoment,
+  moment: FreezeMoment,
 ): ChangeBlock | undefined {
-  if (group.kind === 'scale-set')
-    return frozenReason(group, row?.value, pool, { ours: facts.ownOperationReason(group) !== undefined, adopted });
-  const unknown = size === undefined ? facts.poolsUnknownReason() : undefined;
-  if (unknown !== undefined) return dataTooOld(AGENT_POOLS_AGENT, agents, nowMs) ?? unknown;
-  return sizeFrozenReason(group.id, size, vmsPools.heldReason(group.key) !== undefined, adopted);
+  return blockAgainstChange('view', {
+    group,
+    row: row?.value,
+    size,
+    pool,
+    adopted: options.adoptsManagedPools === true,
+    ours: facts.ownOperationReason(group) !== undefined,
+    poolsUnknown: group.kind === 'vms-pool' && size === undefined ? poolsUnknown(facts, moment) : undefined,
+    refusedWrite: backoffs.reasonFor(group.key, moment.nowMs),
+    foreignLock: moment.locked === undefined ? undefined : { code: 'locked', message: moment.locked },
+    oldData: dataTooOld(agentsOf(group), moment),
+  });
 }
 
-/**
- * All groups are frozen while another autoscaler holds the lock. One group is frozen if its instances were unreadable for too
- * long; this must not affect other groups.
- */
-function frozenByView(group: RegisteredGroup, { agents, nowMs, locked }: FreezeMoment): ChangeBlock | undefined {
-  if (locked !== undefined) return { code: 'locked', message: locked };
-  const ids = group.kind === 'vms-pool' ? [AGENT_POOLS_AGENT, VMS_AGENT] : [instancesAgent(group.key)];
-  return ids.map((id) => dataTooOld(id, agents, nowMs)).find((reason) => reason !== undefined);
+/** A list of pools that fails says more than that it is awaited. */
+function poolsUnknown(facts: FreezeDeps['store']['facts'], moment: FreezeMoment): ChangeBlock | undefined {
+  const unknown = facts.poolsUnknownReason();
+  return unknown === undefined ? undefined : (dataTooOld([AGENT_POOLS_AGENT], moment) ?? unknown);
 }
 
-function dataTooOld(agent: string, agents: FreezeMoment['agents'], nowMs: number): ChangeBlock | undefined {
-  const message = freshnessOf(agents.get(agent), nowMs).scaleUpBlocked;
-  return message === undefined ? undefined : { code: 'data-too-old', agent, message };
+/** If the instances of one group were unreadable for too long, this must not affect other groups. */
+function agentsOf({ kind, key }: RegisteredGroup): readonly string[] {
+  return kind === 'vms-pool' ? [AGENT_POOLS_AGENT, VMS_AGENT] : [instancesAgent(key)];
+}
+
+function dataTooOld(ids: readonly string[], { agents, nowMs }: Pick<FreezeMoment, 'agents' | 'nowMs'>): ChangeBlock | undefined {
+  for (const agent of ids) {
+    const message = freshnessOf(agents.get(agent), nowMs).scaleUpBlocked;
+    if (message !== undefined) return { code: 'data-too-old', agent, message };
+  }
+  return undefined;
 }
 
 /** What old data of one agent forbids. Without the agent: nothing. */

@@ -8,7 +8,7 @@ import { postDeleteMachines } from '../arm/agent-pool-api.ts';
 import { isPlainlyNotAllowed } from '../arm/errors.ts';
 import { foldName } from '../arm/resource-ids.ts';
 import type { RegisteredGroup } from '../groups/registry.ts';
-import { sizeFrozenReason } from '../groups/vms-pool-groups.ts';
+import { blockAgainstChange, inputOfRows } from '../groups/group-rules.ts';
 import type { ScaleSetRow } from '../rows/scale-set.ts';
 import { poolKeyOf } from '../rows/vms-pool.ts';
 import { parseVmSize } from '../sizes/size-names.ts';
@@ -158,7 +158,7 @@ function vmsPoolBackend(deps: WriteDeps, group: RegisteredGroup, count: number):
     readFresh: async (keys, signal) => {
       await Promise.all([inventory.reads.want({ what: 'size', group: group.key }).served(signal), readInstances(keys, signal)]);
     },
-    refusal: () => sizeFrozenReason(group.id, vmsPools.sizes.get(group.key)?.value, false),
+    refusal: () => blockAgainstChange('lock', inputOfRows(group, { size: vmsPools.sizes.get(group.key)?.value })),
     readSize: () => {
       const view = vmsPools.sizes.view(group.key);
       return Promise.resolve(view?.low === undefined ? undefined : { low: view.low, confirmed: view.confirmed });

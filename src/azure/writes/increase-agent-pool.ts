@@ -8,7 +8,11 @@ import { AutoscalerError } from '../../lib/errors.ts';
 import { isRecord } from '../arm/error-bodies.ts';
 import { putAgentPool } from '../arm/agent-pool-api.ts';
 import type { RegisteredGroup } from '../groups/registry.ts';
-import type { IncreaseAnswer, SizeRead } from './increase.ts';
+import { blockAgainstChange, inputOfRows } from '../groups/group-rules.ts';
+import { describeBlock } from '../../domain/group-blocks.ts';
+import type { AgentPoolRow } from '../rows/agent-pool.ts';
+import type { PoolSizeRow } from '../rows/vms-pool.ts';
+import { busy, type IncreaseAnswer, type SizeRead } from './increase.ts';
 import { assertNotLower, type WriteDeps } from './write-context.ts';
 
 export interface PoolDocument extends SizeRead {
@@ -37,9 +41,17 @@ export function poolLockKey(poolKey: string): string {
   return `pool:${poolKey}`;
 }
 
-/** AKS takes one operation of a pool at a time, from all clients together. */
-export function runningOperation(provisioningState: string): string {
-  return `an operation of AKS is in progress in its agent pool (${provisioningState})`;
+/** What the rules have against the increase, over the pool that was just read. undefined: nothing. */
+export function checkRules(
+  group: RegisteredGroup,
+  read: { readonly size?: PoolSizeRow | undefined; readonly pool?: AgentPoolRow },
+): IncreaseOutcome | undefined {
+  const block = blockAgainstChange('lock', inputOfRows(group, read));
+  if (block === undefined) return undefined;
+  // AKS takes one operation of a pool at a time, from all clients together.
+  return block.code === 'pool-state'
+    ? busy(group, `an operation of AKS is in progress in its agent pool (${block.state})`)
+    : { kind: 'refused', group: group.id, reason: describeBlock(block) };
 }
 
 /** Without an entity tag the write could overwrite another writer's change. undefined: there is one. */

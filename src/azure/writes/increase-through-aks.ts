@@ -8,18 +8,18 @@ import type { IncreaseRequest } from '../../domain/ports/cloud.ts';
 import { getAgentPool } from '../arm/agent-pool-api.ts';
 import { foldName } from '../arm/resource-ids.ts';
 import type { RegisteredGroup } from '../groups/registry.ts';
-import { isSettled, readAgentPool, type AgentPoolRow } from '../rows/agent-pool.ts';
+import { readAgentPool, type AgentPoolRow } from '../rows/agent-pool.ts';
 import {
   checkPoolTag,
   poolLockKey,
   putPoolCount,
-  runningOperation,
+  checkRules,
   withPoolCount,
   type PoolCount,
   type PoolDocument,
 } from './increase-agent-pool.ts';
 import { checkCapacity, shownIn } from './increase-scale-set.ts';
-import { busy, increaseSize, type IncreaseBackend } from './increase.ts';
+import { increaseSize, type IncreaseBackend } from './increase.ts';
 import { poolState } from './resource-state.ts';
 import { stockHints, zoneLookup, type WriteDeps } from './write-context.ts';
 
@@ -48,7 +48,8 @@ export function aksIncrease(deps: WriteDeps, group: RegisteredGroup, name: strin
       return row === undefined ? undefined : { name, raw, etag: row.etag, row, shown: shownIn(reading) };
     },
     checkIncrease: (request, document) =>
-      checkPool(group, request, document) ??
+      checkRules(group, { pool: document.row }) ??
+      checkCount(group, request, document) ??
       checkCapacity(deps, group, request) ??
       checkLag(group, request, document) ??
       checkPoolTag(group, document),
@@ -84,16 +85,13 @@ const WHOLE_COUNT: PoolCount = {
   modelled: false,
 };
 
-/** What AKS would make of a write now. undefined: nothing against it. */
-function checkPool(
+/** What AKS would make of a count. undefined: nothing against it. */
+function checkCount(
   group: RegisteredGroup,
   request: IncreaseRequest,
-  { row: { provisioningState, managedAutoscaler, count, stopped, deallocates } }: ReadPool,
+  { row: { count, deallocates } }: ReadPool,
 ): IncreaseOutcome | undefined {
   const refused = (reason: string): IncreaseOutcome => ({ kind: 'refused', group: group.id, reason });
-  if (!isSettled(provisioningState)) return busy(group, runningOperation(provisioningState));
-  if (managedAutoscaler) return refused('AKS runs its own autoscaler over its agent pool (enableAutoScaling)');
-  if (stopped) return refused('its agent pool is stopped');
   // Deallocated instances are not in the count. A higher count would start all of them.
   if (deallocates === true && count !== request.from)
     return refused(`its agent pool has deallocated instances (scaleDownMode Deallocate): AKS counts ${String(count)} of ${request.from}`);

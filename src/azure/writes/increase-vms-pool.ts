@@ -1,17 +1,15 @@
 /** Increases the count of one size of an agent pool of type VirtualMachines. */
-import { describeBlock } from '../../domain/group-blocks.ts';
 import type { IncreaseOutcome } from '../../domain/outcome.ts';
 import type { IncreaseRequest } from '../../domain/ports/cloud.ts';
 import type { ErrorHints } from '../arm/error-table.ts';
 import { foldName } from '../arm/resource-ids.ts';
 import type { RegisteredGroup } from '../groups/registry.ts';
-import { isOperationRunning, sizeFrozenReason } from '../groups/vms-pool-groups.ts';
 import { zoneName } from '../rows/scale-set.ts';
 import { parseAgentPool } from '../rows/agent-pool-list.ts';
 import { poolKeyOf, readVmsPool, withSizeCount, type PoolSizeRow } from '../rows/vms-pool.ts';
 import { azureSpelling } from '../sizes/sku-catalog.ts';
-import { checkPoolTag, poolLockKey, runningOperation, putPoolCount, type PoolCount, type PoolDocument } from './increase-agent-pool.ts';
-import { busy, checkRequest, increaseSize, type IncreaseBackend } from './increase.ts';
+import { checkPoolTag, checkRules, poolLockKey, putPoolCount, type PoolCount, type PoolDocument } from './increase-agent-pool.ts';
+import { checkRequest, increaseSize, type IncreaseBackend } from './increase.ts';
 import { poolState } from './resource-state.ts';
 import { zoneLookup, type WriteDeps } from './write-context.ts';
 
@@ -67,11 +65,7 @@ export function vmsPoolIncrease(deps: WriteDeps, group: RegisteredGroup): Increa
 /** The guards over one size. undefined: nothing against the increase. */
 function checkSize({ inventory }: WriteDeps, group: RegisteredGroup, request: IncreaseRequest): IncreaseOutcome | undefined {
   const view = inventory.vmsPools.sizes.view(group.key);
-  const row = view?.row.value;
-  if (row !== undefined && isOperationRunning(row)) return busy(group, runningOperation(row.provisioningState));
-  const frozen = sizeFrozenReason(group.id, row, false);
-  if (frozen !== undefined) return { kind: 'refused', group: group.id, reason: describeBlock(frozen) };
-  const refusal = checkRequest(group, request, view?.target);
+  const refusal = checkRules(group, { size: view?.row.value }) ?? checkRequest(group, request, view?.target);
   if (refusal !== undefined) return refusal;
   const alive = countAlive(inventory, group.key);
   if (request.to >= alive) return undefined;

@@ -6,7 +6,8 @@ import type { ForeignLock } from '../../domain/ports/leadership.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { OwnWrites } from '../groups/own-writes.ts';
-import { frozenReason, type RegisteredGroup } from '../groups/registry.ts';
+import { blockAgainstChange, inputOfRows } from '../groups/group-rules.ts';
+import type { RegisteredGroup } from '../groups/registry.ts';
 import type { AzureInventory } from '../inventory/inventory.ts';
 
 export interface WriteGateDeps {
@@ -30,14 +31,14 @@ export class WriteGate {
     const { inventory, ownWrites, foreignLock, clock } = this.#deps;
     const group = inventory.registration().byId.get(id);
     if (group === undefined) return 'it is not a managed node group';
-    const refused = ownWrites.backoffs.reasonFor(group.key, clock.now());
-    const reason = refused === undefined ? foreignLock?.heldBecause() : describeBlock(refused);
-    if (reason !== undefined) return reason;
-    // The write itself checks a pool of type VirtualMachines, over a fresh read.
-    if (group.kind === 'vms-pool') return group;
-    const row = inventory.scaleSets.get(group.key)?.value;
-    const ours = inventory.facts.ownOperationReason(group) !== undefined;
-    const block = frozenReason(group, row, inventory.facts.poolOf(group), { ours });
+    const { facts, scaleSets } = inventory;
+    const ours = facts.ownOperationReason(group) !== undefined;
+    const locked = foreignLock?.heldBecause();
+    const block = blockAgainstChange('gate', {
+      ...inputOfRows(group, { row: scaleSets.get(group.key)?.value, pool: facts.poolOf(group), ours }),
+      refusedWrite: ownWrites.backoffs.reasonFor(group.key, clock.now()),
+      foreignLock: locked === undefined ? undefined : { code: 'locked', message: locked },
+    });
     return block === undefined ? group : describeBlock(block);
   }
 

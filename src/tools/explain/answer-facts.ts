@@ -19,7 +19,7 @@ export interface TextLook {
 
 export type Fact = readonly [name: string, value: string];
 
-export function increaseFacts(increases: readonly RememberedIncrease[], nowMs: number): readonly Fact[] {
+export function increaseRuleInput(increases: readonly RememberedIncrease[], nowMs: number): readonly Fact[] {
   return increases.map(({ group, nodes, acceptedAt, stage, since, expectedBy, pendingPods }) => {
     const come = stage === 'accepted' ? 'none is known to have joined yet' : `${stage} since ${formatMoment(Date.parse(since), nowMs)}`;
     const until = expectedBy === undefined ? '' : `, expected by ${formatMoment(Date.parse(expectedBy), nowMs)}`;

@@ -3,7 +3,7 @@ import type { PastChange } from '../../planning/explain/answers/past-changes.ts'
 import type { PodAnswer } from '../../planning/explain/answers/pod-answer.ts';
 import { namePools } from '../../planning/explain/pool-rows.ts';
 import { formatMoment, formatSpan } from '../../planning/explain/spans.ts';
-import { type Fact, increaseFacts, type TextLook, waitFacts } from './answer-facts.ts';
+import { type Fact, increaseRuleInput, type TextLook, waitFacts } from './answer-facts.ts';
 import { adviceParts } from './fix-text.ts';
 import { facts, paragraph, table, text } from '../../cli/text/text-layout.ts';
 
@@ -23,7 +23,7 @@ export function podParts({ sentence, advice, pools, ...answer }: PodAnswer, look
         ...expectedFacts(answer.expected, nowMs),
         ...waitFacts(answer.waits, nowMs),
         ...answer.before.map((change): Fact => ['Before', describePast(change, nowMs)]),
-        ...(answer.before.length > 0 ? [] : increaseFacts(answer.increases, nowMs)),
+        ...(answer.before.length > 0 ? [] : increaseRuleInput(answer.increases, nowMs)),
       ],
       width,
     ),

@@ -3,7 +3,7 @@ import { describeReservedRoom } from '../../planning/explain/amounts.ts';
 import type { PoolAnswer } from '../../planning/explain/answers/pool-answer.ts';
 import { formatAmount, formatPerHour } from '../../planning/explain/amounts.ts';
 import { formatMoment, formatSpan } from '../../planning/explain/spans.ts';
-import { type Fact, increaseFacts, type TextLook, waitFacts } from './answer-facts.ts';
+import { type Fact, increaseRuleInput, type TextLook, waitFacts } from './answer-facts.ts';
 import { facts, paragraph, table, text } from '../../cli/text/text-layout.ts';
 
 export function poolParts(answer: PoolAnswer, { nowMs, width, currency }: TextLook): readonly string[] {
@@ -40,7 +40,7 @@ export function poolParts(answer: PoolAnswer, { nowMs, width, currency }: TextLo
         ]),
         ...reservationFacts(answer),
         ['Writes left', describeTokens(answer, nowMs)],
-        ...(answer.changes.length > 0 ? [] : increaseFacts(answer.increases, nowMs)),
+        ...(answer.changes.length > 0 ? [] : increaseRuleInput(answer.increases, nowMs)),
         ['Template', template === undefined ? 'unknown: no pod can be planned for it' : describeTemplate(template)],
       ],
       width,

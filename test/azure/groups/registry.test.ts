@@ -1,7 +1,8 @@
 import { describeBlock } from '../../../src/domain/group-blocks.ts';
 import { describe, expect, it } from 'vitest';
 import { groupsAddedAndRemoved } from '../../../src/azure/view/cloud-events.ts';
-import { frozenReason, registerGroups, type Registration, type RegistrationInput } from '../../../src/azure/groups/registry.ts';
+import { blockAgainstChange, inputOfRows } from '../../../src/azure/groups/group-rules.ts';
+import { registerGroups, type Registration, type RegistrationInput } from '../../../src/azure/groups/registry.ts';
 import { projectAgentPool, type AgentPoolRow } from '../../../src/azure/rows/agent-pool.ts';
 import { projectScaleSet } from '../../../src/azure/rows/scale-set.ts';
 
@@ -38,7 +39,8 @@ describe('a group', () => {
       /of type AvailabilitySet, which the autoscaler does not support/,
     ],
   ])('%s', (_name, set, pool, reason) => {
-    const frozen = describeBlock(frozenReason(group, set as never, pool as never));
+    const rows = inputOfRows(group, { row: set as never, pool: pool as never });
+    const frozen = describeBlock(blockAgainstChange('view', rows));
     if (reason === undefined) expect(frozen).toBeUndefined();
     else expect(frozen).toMatch(reason);
   });
@@ -190,7 +192,9 @@ describe("groups that AKS's own autoscaler scales", () => {
     });
     const [group] = groups.values();
     const row = projectScaleSet({ ...RAW, orchestrationMode: 'Uniform' });
-    const reasons = [false, true].map((adopted) => describeBlock(frozenReason(group as never, row, projectAgentPool(pool()), { adopted })));
+    const reasons = [false, true].map((adopted) =>
+      describeBlock(blockAgainstChange('view', inputOfRows(group as never, { row, pool: projectAgentPool(pool()), adopted }))),
+    );
     expect(reasons).toEqual(['AKS runs its own autoscaler over its agent pool (enableAutoScaling)', undefined]);
   });
 });

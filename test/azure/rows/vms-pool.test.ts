@@ -1,7 +1,9 @@
 import { describeBlock } from '../../../src/domain/group-blocks.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { discoverSize, isOperationRunning, sizeFrozenReason } from '../../../src/azure/groups/vms-pool-groups.ts';
+import { blockAgainstChange, inputOfRows } from '../../../src/azure/groups/group-rules.ts';
+import { nodeGroupId } from '../../../src/domain/ids.ts';
+import { discoverSize, isOperationRunning } from '../../../src/azure/groups/vms-pool-groups.ts';
 import { parseAgentPool } from '../../../src/azure/rows/agent-pool-list.ts';
 import { poolKeyOf, poolSizeKey, readVmsPool, poolSizeRows, withSizeCount, type PoolSizeRow } from '../../../src/azure/rows/vms-pool.ts';
 
@@ -223,6 +225,12 @@ describe('the count of one size, changed', () => {
 });
 
 describe('whether a size may be written', () => {
+  const sizeFrozenReason = (id: string, size: PoolSizeRow | undefined, ours: boolean) =>
+    blockAgainstChange(
+      'view',
+      inputOfRows({ id: nodeGroupId(id), key: id, kind: 'vms-pool', min: 0, max: 9, explicit: true }, { size, ours }),
+    );
+
   it.each([
     ['Succeeded', undefined],
     ['Failed', undefined],
