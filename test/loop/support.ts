@@ -65,12 +65,14 @@ export function aStage(options: StageOptions) {
   return { clock, cluster, cloud, metrics, lines, records, deps, loop, history, stop, runOnce: () => loop.runOnce('manual', stop.signal) };
 }
 
+/** No test of the loop reads them, and to make them takes longer than a loop. */
+const COMPATIBLE = createCompatibleMetrics(createMetrics());
+
 /** A loop with every observer of the daemon, as the composition root joins them. */
 export function observedLoop(deps: LoopDeps, without?: string, history = aHistory()): Autoscaler {
   const loop = new Autoscaler(deps, SETTINGS);
   const { log, metrics, events, policy, priorities, clock } = deps;
   const { namespace } = SETTINGS;
-  const compatible = createCompatibleMetrics(createMetrics());
   const observers = createObservers({
     log,
     metrics,
@@ -78,7 +80,7 @@ export function observedLoop(deps: LoopDeps, without?: string, history = aHistor
     namespace,
     names: deps.names,
     priorities,
-    compatible,
+    compatible: COMPATIBLE,
     policy: () => policy,
     startedAtMs: clock.now(),
     history,

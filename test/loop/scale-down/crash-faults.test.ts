@@ -108,8 +108,8 @@ async function firstLife(world: World, fault: Fault, dieAt: number): Promise<{ r
   fault.set?.(world);
   const life = new Life(world, HASTY);
   for (let round = 0; round < 8; round++) {
-    // A loop may be what hangs, so nobody waits for it.
-    void life.loop().catch(() => undefined);
+    // A loop may be what hangs, so nobody waits for it. Who is dead begins none.
+    if (calls < dieAt) void life.loop().catch(() => undefined);
     await world.clock.advance(10_000);
     if (calls < dieAt) for (const name of world.cloud.finishDeletions()) world.cluster.removeNode(name);
   }

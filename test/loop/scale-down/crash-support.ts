@@ -59,6 +59,8 @@ export function makeWorld() {
 export type World = ReturnType<typeof makeWorld>;
 
 let lives = 0;
+/** No test reads them, and to make them takes longer than a loop. */
+const METRICS = createMetrics();
 
 /** One life of the daemon as far as scale-down goes: its memory begins empty. */
 export class Life {
@@ -90,7 +92,7 @@ export class Life {
       cloud,
       clock,
     };
-    this.runner = new DrainRunner({ ...ports, log: silentLog(), metrics: createMetrics(), policy });
+    this.runner = new DrainRunner({ ...ports, log: silentLog(), metrics: METRICS, policy });
     this.#state = emptyLoopState(clock.now());
   }
 
@@ -118,7 +120,7 @@ export class Life {
       groups: observation.cloud.groups,
       runner: this.runner,
       log: silentLog(),
-      metrics: createMetrics(),
+      metrics: METRICS,
       ...unpaced,
     });
   }
@@ -147,14 +149,12 @@ const NEVER = new Promise<void>(() => undefined);
 export async function firstLife(world: World, policy: Policy, dieAt: number): Promise<number> {
   const calls = hook(world, (count) => (count >= dieAt ? NEVER : undefined));
   const life = new Life(world, policy);
-  const loops: Promise<void>[] = [];
-  // A loop may be what hangs, so nobody waits for it.
   for (let round = 0; round < 8; round++) {
-    loops.push(life.loop());
+    // A loop may be what hangs, so nobody waits for it. Who is dead begins none.
+    if (calls() < dieAt) void life.loop();
     await world.clock.advance(10_000);
     if (calls() < dieAt) for (const name of world.cloud.finishDeletions()) world.cluster.removeNode(name);
   }
-  expect(loops).toHaveLength(8);
   return calls();
 }
 

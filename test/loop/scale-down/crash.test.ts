@@ -44,14 +44,14 @@ describe('crash safety', () => {
   it('a second life that goes on with the work ends where an undisturbed one does', async () => {
     const total = await callsOfAWholeLife();
     const undisturbed = makeWorld();
-    await new Life(undisturbed, POLICY).live(20);
+    await new Life(undisturbed, POLICY).live(12);
     const expected = [...undisturbed.cluster.nodes.keys()];
     expect(expected).toEqual(['g-3']);
     for (let dieAt = 1; dieAt <= total; dieAt += 1) {
       const world = makeWorld();
       await firstLife(world, POLICY, dieAt);
       hook(world, () => undefined);
-      await new Life({ ...world, clock: new FakeClock(world.clock.now()) }, POLICY).live(20);
+      await new Life({ ...world, clock: new FakeClock(world.clock.now()) }, POLICY).live(12);
       assertSafe(world);
       expect({ dieAt, nodes: [...world.cluster.nodes.keys()] }).toEqual({ dieAt, nodes: expected });
     }
@@ -83,7 +83,7 @@ describe('crash safety', () => {
         await world.clock.advance(10_000);
         for (const name of world.cloud.finishDeletions()) world.cluster.removeNode(name);
       }
-      await new Life(world, POLICY).live(20);
+      await new Life(world, POLICY).live(12);
       assertSafe(world);
       expect(world.cluster.evicted.map(({ pod }) => pod).sort()).toEqual([...new Set(world.cluster.evicted.map(({ pod }) => pod))].sort());
       expect({ lostAt, nodes: [...world.cluster.nodes.keys()] }).toEqual({ lostAt, nodes: ['g-3'] });
@@ -152,7 +152,7 @@ describe('crash safety of a group that goes as a whole', () => {
       const ofWhole = () => [...world.cluster.nodes.values()].filter(({ name }) => name.startsWith('w-'));
       seen.begun += ofWhole().some(({ taints }) => hasTaint(taints, TO_BE_DELETED_TAINT)) ? 1 : 0;
       seen.deleted += world.cloud.deletes.length > 0 ? 1 : 0;
-      await new Life({ ...world, clock: new FakeClock(world.clock.now()) }, POLICY).live(20);
+      await new Life({ ...world, clock: new FakeClock(world.clock.now()) }, POLICY).live(12);
       expect({ dieAt, breaches: world.breaches, nodes: [...world.cluster.nodes.keys()] }).toEqual({ dieAt, breaches: [], nodes: ['g-0'] });
     }
     expect(seen.begun).toBeGreaterThan(5);
