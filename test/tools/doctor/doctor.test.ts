@@ -125,9 +125,9 @@ describe('doctor', () => {
     ],
     [
       'a sign-in service that is not there',
-      { AZURE_AUTHORITY_HOST: 'https://localhost:1' },
+      { AZURE_AUTHORITY_HOST: 'https://255.255.255.255' },
       'did not respond',
-      'curl -v https://localhost:1',
+      'curl -v https://255.255.255.255',
     ],
   ])('identity: %s', async (_, env, sentence, fix) => {
     const seen = await visit(GOOD, { env });
