@@ -139,7 +139,7 @@ function isComplete(rounds: Rounds): boolean {
 const requested = (rounds: Rounds): readonly string[] =>
   rounds.flatMap(({ increases }) => increases.map(({ increase: { group, from, to } }) => `${group} ${from}->${to}`));
 
-const runs = { seed: 15, numRuns: 200 };
+const runs = { seed: 15, numRuns: 80 };
 
 describe('after all plans of one loop, by priorities, with buffers, and however its writes were answered', () => {
   it('the next loop requests nothing for a pod that is served, and nothing at all if every write was accepted', async () => {
@@ -161,7 +161,7 @@ describe('after all plans of one loop, by priorities, with buffers, and however 
       }),
       runs,
     );
-    expect(Object.values(seen).every((count) => count > 50)).toBe(true);
+    expect(Object.values(seen).every((count) => count > 20)).toBe(true);
   });
 
   it('the first loop of another process, which remembers nothing, requests nothing either', async () => {

@@ -133,7 +133,7 @@ describe('a saved memory', () => {
         expect(increasesIn(recalled)).toEqual(increasesIn(state));
         expect(planFor({ groups: GROUPS, pods, state: recalled })).toEqual(planFor({ groups: GROUPS, pods, state }));
       }),
-      { seed: 14, numRuns: 200 },
+      { seed: 14, numRuns: 80 },
     );
   });
 
@@ -233,9 +233,9 @@ describe('a memory that is too large', () => {
     const { text: written, dropped } = writeMemory(state, START_MS);
     expect(Buffer.byteLength(written)).toBeLessThan(256_000);
     expect(Object.keys(dropped)).toEqual(['idle']);
-    const kept = [...loaded(state).unneededSince.values()];
-    expect(kept.length).toBeGreaterThan(8_000);
-    const lost = [...state.unneededSince.values()].filter((sinceMs) => !kept.includes(sinceMs));
+    const kept = new Set(loaded(state).unneededSince.values());
+    expect(kept.size).toBeGreaterThan(8_000);
+    const lost = [...state.unneededSince.values()].filter((sinceMs) => !kept.has(sinceMs));
     expect(Math.min(...lost)).toBeGreaterThan(START_MS - 50_000 + 7_000);
   });
 

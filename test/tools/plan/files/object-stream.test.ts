@@ -144,7 +144,7 @@ describe('objects of a file', () => {
           ).toEqual(names);
         },
       ),
-      { numRuns: 40, seed: 5 },
+      { numRuns: 15, seed: 5 },
     );
   });
 });

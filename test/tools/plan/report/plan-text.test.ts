@@ -176,7 +176,7 @@ describe('pods', () => {
           expect(out.replaceAll('\n', ' ').startsWith(summary.text)).toBe(true);
         },
       ),
-      { numRuns: 150, seed: 3 },
+      { numRuns: 40, seed: 3 },
     );
   });
 });
