@@ -107,29 +107,59 @@ describe('what a daemon serves', () => {
     expect(text).toMatch(/^aks_autoscaler_wasted_cores\{reason="\w+",blocker="\w*"\} [\d.]+$/m);
   });
 
-  it.each([
-    ['stock', undefined],
-    ['subnet', [400, 'SubnetIsFull', 'Subnet aks-subnet does not have enough capacity for 1 IP addresses.']],
-    ['policy', [403, 'RequestDisallowedByPolicy', "Resource 'aks-general' was disallowed by policy."]],
-    ['identity', [403, 'AuthorizationFailed', 'The client does not have authorization to perform this action.']],
-    ['quota', [409, 'OperationNotAllowed', 'Operation results in exceeding approved standardDSv5Family Cores quota.']],
-    ['sku', [409, 'SkuNotAvailable', 'The requested VM size is currently not available.']],
-    ['bootstrap', undefined],
-  ] as const)('counts the reason of a failure: %s', async (reason, refusal) => {
-    const stock = reason === 'stock' ? { stock: { 'Standard_D4s_v5/0': 0 } } : {};
-    const knobs = reason === 'bootstrap' ? { knobs: { bootstrapFailureRate: 1 } } : {};
-    const world = await start({ spec: worldOf([aPool({ name: 'general' })], stock), ...knobs });
-    const group = world.reports.at(-1)?.observation?.cloud.groups.find(({ id }) => id.includes('general'))?.id;
-    if (refusal !== undefined) {
-      const [status, code, message] = refusal;
+  /** Each pool of a size of its own, with what Azure answers to its increase. Absent: Azure accepts it and has no such machine. */
+  const FAILING = [
+    { name: 'stock', vmSize: 'Standard_E4s_v5' },
+    {
+      name: 'subnet',
+      vmSize: 'Standard_D2s_v5',
+      answer: [400, 'SubnetIsFull', 'Subnet aks-subnet does not have enough capacity for 1 IP addresses.'],
+    },
+    {
+      name: 'policy',
+      vmSize: 'Standard_D4s_v5',
+      answer: [403, 'RequestDisallowedByPolicy', "Resource 'aks-policy' was disallowed by policy."],
+    },
+    {
+      name: 'identity',
+      vmSize: 'Standard_D8s_v5',
+      answer: [403, 'AuthorizationFailed', 'The client does not have authorization to perform this action.'],
+    },
+    {
+      name: 'quota',
+      vmSize: 'Standard_D16s_v5',
+      answer: [409, 'OperationNotAllowed', 'Operation results in exceeding approved standardDSv5Family Cores quota.'],
+    },
+    { name: 'sku', vmSize: 'Standard_F8s_v2', answer: [409, 'SkuNotAvailable', 'The requested VM size is currently not available.'] },
+  ] as const;
+
+  /** Of the pool, by the label `reason`. */
+  async function failuresOf(world: VirtualRun, pool: string, reason: string): Promise<number> {
+    const group = world.reports.at(-1)?.observation?.cloud.groups.find(({ id }) => id.includes(`-${pool}-`))?.id ?? '';
+    return (await served(world, `aks_autoscaler_scale_up_failures_total{node_group="${group}",reason="${reason}"}`)) ?? 0;
+  }
+
+  it('counts the reason of a failure, for each pool its own', async () => {
+    const pools = FAILING.map(({ name, vmSize }) => aPool({ name, vmSize, count: 0 }));
+    const world = await start({ spec: worldOf(pools, { stock: { 'Standard_E4s_v5/0': 0 } }) });
+    for (const { name, ...refused } of FAILING) {
+      const spec = { nodeSelector: { 'kubernetes.azure.com/agentpool': name } };
+      world.world.cluster.apply(deployment({ name, replicas: 1, cpu: '1500m', spec }));
+      if (!('answer' in refused)) continue;
+      const [status, code, message] = refused.answer;
       const effect = { kind: 'answer', status, body: { error: { code, message } } } as const;
-      world.world.arm.control.addFault({ id: reason, match: { method: 'PUT' }, effect });
+      world.world.arm.control.addFault({ id: name, match: { method: 'PUT', pathGlob: `**/aks-${name}-*` }, effect });
     }
+    await world.advance(4 * MINUTE);
+    const failures = FAILING.map(async ({ name }) => [name, (await failuresOf(world, name, name)) > 0] as const);
+    expect(await Promise.all(failures)).toEqual(FAILING.map(({ name }) => [name, true]));
+  });
+
+  it('counts the reason of a failure: a machine that never becomes a node', async () => {
+    const world = await start({ spec: worldOf([aPool({ name: 'general' })]), knobs: { bootstrapFailureRate: 1 } });
     world.world.cluster.apply(deployment({ name: 'web', replicas: 8, cpu: '700m' }));
-    await world.advance(reason === 'bootstrap' ? 8 * MINUTE : 3 * MINUTE);
-    expect(await served(world, `aks_autoscaler_scale_up_failures_total{node_group="${group ?? ''}",reason="${reason}"}`)).toBeGreaterThan(
-      0,
-    );
+    await world.advance(8 * MINUTE);
+    expect(await failuresOf(world, 'general', 'bootstrap')).toBeGreaterThan(0);
   });
 
   it('shows the calls to Azure, remaining and throttled ones, size differences, and the age of the last loop', async () => {

@@ -52,7 +52,7 @@ async function actionsOfALife(): Promise<ReadonlySet<string>> {
     for (const draft of wanted) run.world.cluster.apply(draft);
     await run.until('bound', () => pools.every(({ name }) => bound(run, name) === 8), 20 * MINUTE);
     for (const { name } of pools) run.world.cluster.apply(deployment({ name, replicas: 1, cpu: '1500m', spec: onPool(name) }));
-    await run.advance(25 * MINUTE);
+    await run.advance(15 * MINUTE);
     expect(run.world.violations()).toEqual([]);
     const entries = run.world.arm.control.journal();
     return new Set(entries.filter(({ path }) => path.startsWith('/subscriptions/')).map(({ method, path }) => actionOf(method, path)));

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { variants, variantValues } from '../../deploy/files.ts';
 import { mergedValues, plainNotation, plainText, type JsonMap } from '../../deploy/notation.ts';
@@ -27,30 +27,43 @@ import {
 const helm = findHelm(process.env);
 if (helm === undefined) process.stderr.write('no Helm on PATH or in the cache: `npm run helm` builds it; rendering is not tested\n');
 
-function render(values: readonly string[], given = '{}'): { readonly text: string; readonly error: string } {
-  const files = values.flatMap((variant) => ['--values', join(CHART, 'ci', `${variant}-values.yaml`)]);
-  const args = ['template', 'aks-autoscaler', CHART, '--namespace', 'kube-system', ...files, '--values', '-'];
+interface Rendering {
+  readonly text: string;
+  readonly error: string;
+}
+
+function template(chart: string, files: readonly string[], given: string): Rendering {
+  const args = ['template', 'aks-autoscaler', chart, '--namespace', 'kube-system', ...files, '--values', '-'];
   const { stdout, stderr } = spawnSync(helm ?? 'helm', args, { encoding: 'utf8', input: given });
   return { text: stdout, error: stderr };
 }
 
-/** The text of NOTES.txt. Helm shows it only beside a cluster, so a copy of the chart puts it into a ConfigMap. */
+function render(values: readonly string[], given = '{}'): Rendering {
+  return template(
+    CHART,
+    values.flatMap((variant) => ['--values', join(CHART, 'ci', `${variant}-values.yaml`)]),
+    given,
+  );
+}
+
+/** NOTES.txt as a template of its own: Helm shows it only beside a cluster. */
+let notesChart = '';
+
+beforeAll(() => {
+  notesChart = mkdtempSync(join(tmpdir(), 'chart-'));
+  cpSync(CHART, notesChart, { recursive: true });
+  const templates = join(notesChart, 'templates');
+  const text = readFileSync(join(templates, 'NOTES.txt'), 'utf8');
+  for (const file of readdirSync(templates)) if (file !== '_names.tpl') rmSync(join(templates, file));
+  writeFileSync(join(templates, '_notes.tpl'), `{{- define "notes" -}}\n${text}{{- end -}}`);
+  writeFileSync(join(templates, 'notes.yaml'), 'text: {{ include "notes" . | toJson }}\n');
+});
+afterAll(() => rmSync(notesChart, { recursive: true }));
+
 function notes(values: object): string {
-  const copy = mkdtempSync(join(tmpdir(), 'chart-'));
-  try {
-    cpSync(CHART, copy, { recursive: true });
-    const templates = join(copy, 'templates');
-    const text = readFileSync(join(templates, 'NOTES.txt'), 'utf8');
-    for (const file of readdirSync(templates)) if (file !== '_names.tpl') rmSync(join(templates, file));
-    writeFileSync(join(templates, '_notes.tpl'), `{{- define "notes" -}}\n${text}{{- end -}}`);
-    writeFileSync(join(templates, 'notes.yaml'), 'text: {{ include "notes" . | toJson }}\n');
-    const args = ['template', 'aks-autoscaler', copy, '--namespace', 'kube-system', '--values', '-'];
-    const { stdout, stderr } = spawnSync(helm ?? 'helm', args, { encoding: 'utf8', input: JSON.stringify(values) });
-    expect(stderr).toBe('');
-    return (parse(stdout) as { readonly text: string }).text;
-  } finally {
-    rmSync(copy, { recursive: true });
-  }
+  const { text, error } = template(notesChart, [], JSON.stringify(values));
+  expect(error).toBe('');
+  return (parse(text) as { readonly text: string }).text;
 }
 
 /** Helm and we spell the configuration differently, so its digests differ. */
@@ -137,27 +150,51 @@ describe.skipIf(helm === undefined)('the chart, rendered by Helm', () => {
     return objectsIn(text);
   };
 
-  it.each<readonly [object, object]>([
-    [{}, { maxUnavailable: 1 }],
-    [{ podDisruptionBudget: { maxUnavailable: 0 } }, { maxUnavailable: 0 }],
-    [{ podDisruptionBudget: { minAvailable: 1 } }, { minAvailable: 1 }],
-    [{ podDisruptionBudget: { minAvailable: '50%' } }, { minAvailable: '50%' }],
-  ])('a disruption budget of %j has %j', (values, expected) => {
-    const { selector: _selector, ...rest } = specOf(rendered(values), 'PodDisruptionBudget') as Record<string, unknown>;
-    expect(rest).toEqual(expected);
+  const SYSTEM = { 'kubernetes.azure.com/mode': 'system' };
+  it.each<{ values: object; budget: object; nodeSelector: object | undefined; leases: readonly [string, string] }>([
+    { values: {}, budget: { maxUnavailable: 1 }, nodeSelector: SYSTEM, leases: ['aks-autoscaler', 'aks-autoscaler-dry-run'] },
+    {
+      values: { podDisruptionBudget: { maxUnavailable: 0 }, nodeSelector: {}, config: { kubernetes: { leaseName: 'a' } } },
+      budget: { maxUnavailable: 0 },
+      nodeSelector: undefined,
+      leases: ['a', 'a-dry-run'],
+    },
+    {
+      values: {
+        podDisruptionBudget: { minAvailable: 1 },
+        nodeSelector: { agentpool: 'ops' },
+        extraArgs: ['--leader-elect-resource-name=b'],
+      },
+      budget: { minAvailable: 1 },
+      nodeSelector: { agentpool: 'ops' },
+      leases: ['b', 'b-dry-run'],
+    },
+    {
+      values: { podDisruptionBudget: { minAvailable: '50%' } },
+      budget: { minAvailable: '50%' },
+      nodeSelector: SYSTEM,
+      leases: ['aks-autoscaler', 'aks-autoscaler-dry-run'],
+    },
+  ])('merges no value of ours into $values, and lets the daemon change only its own leases and ConfigMaps', (row) => {
+    const objects = rendered(row.values);
+    const { selector: _selector, ...budget } = specOf(objects, 'PodDisruptionBudget') as Record<string, unknown>;
+    expect(budget).toEqual(row.budget);
+    expect((deploymentIn(objects).template.spec as { readonly nodeSelector?: object }).nodeSelector).toEqual(row.nodeSelector);
+    const role: object = kindIn(objects, 'Role') ?? {};
+    const { rules } = role as { readonly rules: readonly (RoleRule & { readonly resources: readonly string[] })[] };
+    const leases = rules.filter(({ resources }) => resources.includes('leases'));
+    expect(leases.map(({ resourceNames, verbs }) => [resourceNames, verbs])).toEqual([
+      [undefined, ['create']],
+      [row.leases, ['get', 'list', 'watch', 'update', 'patch']],
+    ]);
+    // The ConfigMaps of two daemons in one namespace are two, as their leases are.
+    const stored = ['cluster-autoscaler-status', `${row.leases[0]}-templates`, `${row.leases[0]}-memory`];
+    expect(rules.map(({ resourceNames }) => resourceNames)).toContainEqual(stored);
   });
 
   it('refuses a disruption budget with both numbers in one sentence', () => {
     const { error } = render([], JSON.stringify({ podDisruptionBudget: { maxUnavailable: 1, minAvailable: 1 } }));
     expect(error).toMatch(/podDisruptionBudget has maxUnavailable and minAvailable; Kubernetes accepts one of them/);
-  });
-
-  it.each<readonly [object, object | undefined]>([
-    [{}, { 'kubernetes.azure.com/mode': 'system' }],
-    [{ nodeSelector: {} }, undefined],
-    [{ nodeSelector: { agentpool: 'ops' } }, { agentpool: 'ops' }],
-  ])('a node selector of %j is %j: none of ours is merged into it', (values, expected) => {
-    expect((deploymentIn(rendered(values)).template.spec as { readonly nodeSelector?: object }).nodeSelector).toEqual(expected);
   });
 
   it('empties every map of ours with null', () => {
@@ -170,29 +207,25 @@ describe.skipIf(helm === undefined)('the chart, rendered by Helm', () => {
     expect(kindIn(objects, 'PodDisruptionBudget')).toBeUndefined();
   });
 
-  it.each<readonly [object, boolean]>([
-    [{}, true],
-    [{ azureLocation: 'westeurope' }, false],
-    [{ azureLocation: 'westeurope', azureUseManagedIdentityExtension: true }, true],
-  ])('the network policy of %j leaves the metadata service open: %j', (values, open) => {
-    const text = JSON.stringify(specOf(rendered({ networkPolicy: { enabled: true }, ...values }), 'NetworkPolicy'));
-    expect(text.includes('169.254.169.254/32')).toBe(open);
-  });
-
-  it.each<readonly [object, object | undefined]>([
-    [{}, undefined],
-    [{ ingressFrom: [] }, undefined],
-    [{ ingressFrom: [{ podSelector: {} }] }, [{ ports: [{ protocol: 'TCP', port: 8085 }], from: [{ podSelector: {} }] }]],
-  ])('a network policy with %j admits %j, and no pod to the port of the probes', (policy, admitted) => {
-    const { policyTypes, ingress } = specOf(rendered({ networkPolicy: { enabled: true, ...policy } }), 'NetworkPolicy') as {
-      readonly policyTypes: readonly string[];
-      readonly ingress?: object;
-    };
-    expect([policyTypes, ingress]).toEqual([['Ingress', 'Egress'], admitted]);
-    expect(notes({ networkPolicy: { enabled: true, ...policy } }).includes('networkPolicy.ingressFrom is empty')).toBe(
-      admitted === undefined,
-    );
-  });
+  it.each<{ values: object; policy: object; metadata: boolean; admitted: object | undefined }>([
+    { values: {}, policy: {}, metadata: true, admitted: undefined },
+    { values: { azureLocation: 'westeurope' }, policy: { ingressFrom: [] }, metadata: false, admitted: undefined },
+    {
+      values: { azureLocation: 'westeurope', azureUseManagedIdentityExtension: true },
+      policy: { ingressFrom: [{ podSelector: {} }] },
+      metadata: true,
+      admitted: [{ ports: [{ protocol: 'TCP', port: 8085 }], from: [{ podSelector: {} }] }],
+    },
+  ])(
+    'a network policy of $policy with $values leaves the metadata service open: $metadata, and no pod gets to the port of the probes',
+    ({ values, policy, metadata, admitted }) => {
+      const given = { networkPolicy: { enabled: true, ...policy }, ...values };
+      const spec = specOf(rendered(given), 'NetworkPolicy') as { readonly policyTypes: readonly string[]; readonly ingress?: object };
+      expect([spec.policyTypes, spec.ingress]).toEqual([['Ingress', 'Egress'], admitted]);
+      expect(JSON.stringify(spec).includes('169.254.169.254/32')).toBe(metadata);
+      expect(notes(given).includes('networkPolicy.ingressFrom is empty')).toBe(admitted === undefined);
+    },
+  );
 
   it.each<[object, object]>([
     [{}, { enableVmssEtag: true, vmssCacheTtlMs: 60_000, vmssVmsCacheTtlMs: 300_000, vmssVmsCacheJitterMs: 30_000 }],
@@ -307,23 +340,6 @@ describe.skipIf(helm === undefined)('the chart, rendered by Helm', () => {
     const timeoutSeconds = deploymentIn(objects).template.spec.containers[0]?.livenessProbe.timeoutSeconds ?? 0;
     expect(longestMs).toBeGreaterThan(0);
     expect(timeoutSeconds * 1000).toBeGreaterThan(longestMs);
-  });
-
-  it.each<readonly [object, readonly string[]]>([
-    [{}, ['aks-autoscaler', 'aks-autoscaler-dry-run']],
-    [{ config: { kubernetes: { leaseName: 'a' } } }, ['a', 'a-dry-run']],
-    [{ extraArgs: ['--leader-elect-resource-name=b'] }, ['b', 'b-dry-run']],
-  ])('of the leases and of the ConfigMaps the daemon may change its own only: %j', (values, names) => {
-    const role: object = kindIn(rendered(values), 'Role') ?? {};
-    const { rules } = role as { readonly rules: readonly (RoleRule & { readonly resources: readonly string[] })[] };
-    const leases = rules.filter(({ resources }) => resources.includes('leases'));
-    expect(leases.map(({ resourceNames, verbs }) => [resourceNames, verbs])).toEqual([
-      [undefined, ['create']],
-      [names, ['get', 'list', 'watch', 'update', 'patch']],
-    ]);
-    // The ConfigMaps of two daemons in one namespace are two, as their leases are.
-    const stored = ['cluster-autoscaler-status', `${names[0]}-templates`, `${names[0]}-memory`];
-    expect(rules.map(({ resourceNames }) => resourceNames)).toContainEqual(stored);
   });
 
   it.each<readonly [string, object, RegExp]>([

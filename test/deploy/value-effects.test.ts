@@ -107,10 +107,22 @@ function changesOf({ path, schema }: Value): readonly Json[] {
   }
 }
 
-function hasEffect({ path }: Value, changed: Json): boolean {
-  const beside = BESIDE.find(([prefix]) => path.startsWith(prefix) && path !== `${prefix}enabled`)?.[1] ?? {};
+const NOTHING_BESIDE: JsonMap = {};
+const rendered = new Map<JsonMap, { readonly base: JsonMap; readonly text: string }>();
+
+function renderedWith(beside: JsonMap): { readonly base: JsonMap; readonly text: string } {
+  const known = rendered.get(beside);
+  if (known !== undefined) return known;
   const base = mergedValues(DEFAULTS, beside);
-  return chartText(mergedValues(base, nested(path, changed)), RELEASE) !== chartText(base, RELEASE);
+  const made = { base, text: chartText(base, RELEASE) };
+  rendered.set(beside, made);
+  return made;
+}
+
+function hasEffect({ path }: Value, changed: Json): boolean {
+  const beside = BESIDE.find(([prefix]) => path.startsWith(prefix) && path !== `${prefix}enabled`)?.[1] ?? NOTHING_BESIDE;
+  const { base, text } = renderedWith(beside);
+  return chartText(mergedValues(base, nested(path, changed)), RELEASE) !== text;
 }
 
 describe('the values of the chart', () => {
