@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { listOf, nodeJson, podJson } from './support.ts';
-import { planOutcome } from './plan-outcome.ts';
+import { listOf, nodeJson, planOutcome, podJson } from './support.ts';
 
 const POOLS = '- {name: a, vmSize: Standard_D4s_v5, min: 0, max: 9}\n';
 const node = nodeJson('n-0', 'a');

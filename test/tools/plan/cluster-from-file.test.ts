@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { listOf, nodeJson, podJson, type Files } from './support.ts';
-import { planOutcome } from './plan-outcome.ts';
+import { type Files, listOf, nodeJson, planOutcome, podJson } from './support.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 const POOLS = '- {name: a, vmSize: Standard_D4s_v5, min: 0, max: 5}\n';

@@ -1,6 +1,5 @@
 /** `plan` on files that hold ResourceSlices, DeviceClasses, ResourceClaims and ResourceClaimTemplates. */
 import { describe, expect, it } from 'vitest';
-import { z } from 'zod';
 import {
   claimTemplate,
   deviceClass,
@@ -11,40 +10,20 @@ import {
   resourceClaim,
   sharedClaim,
 } from '../../support/device-objects.ts';
-import { listOf, nodeJson, plan, podJson } from './support.ts';
+import { listOf, nodeJson, plan, planAnswer, podJson, type PlanAnswer } from './support.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
 const POOLS = '- {name: gpu, vmSize: Standard_D4s_v5, min: 0, max: 9, allocatable: {cpu: "16", memory: 64Gi}}\n';
-const ANSWER = z.object({
-  scaleUp: z.object({
-    increases: z.array(z.object({ group: z.string(), from: z.number(), to: z.number(), pods: z.array(z.string()) })),
-    helpless: z.array(
-      z.object({
-        pod: z.string(),
-        verdict: z.string(),
-        groups: z.array(z.object({ group: z.string(), reason: z.string(), detail: z.string() })),
-      }),
-    ),
-    fits: z.array(z.object({ pod: z.string(), node: z.string() })),
-  }),
-  scaleDown: z.object({
-    removals: z.array(z.object({ node: z.string(), kind: z.string() })),
-    unremovable: z.array(z.object({ node: z.string(), reason: z.string(), detail: z.string() })),
-  }),
-});
-
 async function answerOf(cluster: readonly Json[], options: { readonly pools?: string; readonly add?: readonly Json[] } = {}) {
   const files = { 'c.json': listOf(...cluster), 'p.yaml': options.pools ?? POOLS, 'add.json': listOf(...(options.add ?? [])) };
   const add = options.add === undefined ? [] : ['--add-pods=add.json'];
-  const { code, out, err } = await plan(['--cluster=c.json', '--pools=p.yaml', '--json', ...add], files);
-  expect({ code, err }).toEqual({ code: 0, err: '' });
-  return ANSWER.parse(JSON.parse(out));
+  return planAnswer(['--cluster=c.json', '--pools=p.yaml', ...add], files);
 }
 
-const grown = ({ scaleUp }: z.infer<typeof ANSWER>) => scaleUp.increases.map(({ group, from, to }) => `${group} ${from}->${to}`);
-const whys = ({ scaleUp }: z.infer<typeof ANSWER>) => scaleUp.helpless[0]?.groups.map(({ reason, detail }) => `${reason}: ${detail}`);
-const fits = ({ scaleUp }: z.infer<typeof ANSWER>) => scaleUp.fits.map(({ pod, node }) => `${pod} ${node}`);
+const grown = ({ scaleUp }: PlanAnswer) => scaleUp.increases.map(({ group, from, to }) => `${group} ${from}->${to}`);
+const whys = ({ scaleUp }: PlanAnswer) => scaleUp.helpless[0]?.groups.map(({ reason, detail }) => `${reason}: ${detail}`);
+const fits = ({ scaleUp }: PlanAnswer) => scaleUp.fits.map(({ pod, node }) => `${pod} ${node}`);
 
 /** A pod with a claim of its own that has its devices. */
 function running(name: string, node: string, devices: readonly string[], cpu = '1'): readonly Json[] {
@@ -73,13 +52,6 @@ describe('plan and devices', () => {
     expect(whys(answer)).toEqual([
       'device: cannot allocate all claims: on a new node: claim gpu, request gpus: needs 9 devices, 4 of 4 that match are free',
     ]);
-  });
-
-  it('packs pods by their devices, on present and on new nodes', async () => {
-    const pods = Array.from({ length: 11 }, (_, at) => wanting(`p-${at}`, 'one'));
-    const answer = await answerOf([...BASE, ...running('a', 'n-1', ['gpu-3']), ...pods]);
-    expect(fits(answer)).toHaveLength(3);
-    expect(grown(answer)).toEqual(['gpu 1->3']);
   });
 
   it('a pool without a seen node has no devices to count on', async () => {
@@ -146,17 +118,6 @@ describe('plan and devices', () => {
     expect(whys(await answerOf([NODE, wanting('p', 'one')]))?.[0]).toContain('the file contains no ResourceSlice');
   });
 
-  it('pods that share a claim go to one node, and to where it has its devices', async () => {
-    const shared = ['a', 'b', 'c'].map((name) => podJson(name, '6', { spec: sharedClaim('team') }));
-    const open = await answerOf([...BASE, resourceClaim('team'), ...shared]);
-    // Two fit beside each other; the third would need the devices of another node.
-    expect(fits(open)).toEqual(['default/a n-1', 'default/b n-1']);
-    expect(grown(open)).toEqual([]);
-    const second = nodeJson('n-2', 'gpu', { allocatable: { cpu: '16', memory: '64Gi' } });
-    const there = [...BASE, second, gpuSlice('n-2', 4), resourceClaim('team', { on: 'n-2', devices: ['gpu-0'] }), ...shared.slice(0, 1)];
-    expect(fits(await answerOf(there))).toEqual(['default/a n-2']);
-  });
-
   it('a claim that has its devices keeps a new node from helping', async () => {
     const full = [...BASE, podJson('big', '16', { on: 'n-1' }), resourceClaim('team', { on: 'n-1', devices: ['gpu-0'] })];
     const answer = await answerOf([...full, podJson('p', '1', { spec: sharedClaim('team') })]);
@@ -210,9 +171,7 @@ describe('plan and devices', () => {
     const second = nodeJson('n-2', 'gpu', { allocatable: { cpu: '16', memory: '64Gi' } });
     const ten = [second, gpuSlice('n-2', 10), ...BASE, ...running('a', 'n-2', ['gpu-0', 'gpu-1', 'gpu-2', 'gpu-3'], '15')];
     const answer = await answerOf(ten);
-    expect(answer.scaleDown.removals).toEqual(
-      [{ node: 'n-1', group: 'gpu', kind: 'empty', pods: [] }].map(({ node, kind }) => ({ node, kind })),
-    );
+    expect(answer.scaleDown.removals).toMatchObject([{ node: 'n-1', kind: 'empty' }]);
     const six = await answerOf([
       second,
       gpuSlice('n-2', 10),
@@ -248,7 +207,7 @@ describe('plan and devices', () => {
       ...running('b', 'n-2', devices),
     ];
     const moved = await answerOf(loads(['gpu-0', 'gpu-1', 'gpu-2']));
-    expect(moved.scaleDown.removals).toEqual([{ node: 'n-1', kind: 'drain' }]);
+    expect(moved.scaleDown.removals).toMatchObject([{ node: 'n-1', kind: 'drain' }]);
     const stuck = await answerOf(loads(['gpu-0', 'gpu-1', 'gpu-2', 'gpu-3']));
     expect(stuck.scaleDown.removals).toEqual([]);
     expect(stuck.scaleDown.unremovable).toContainEqual(expect.objectContaining({ node: 'n-1', reason: 'NoPlaceToMovePods' }));

@@ -1,88 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import { z } from 'zod';
 import { dumpRecord } from '../../../src/loop/replay/dump.ts';
 import { planScaleUp } from '../../../src/planning/scale-up/plan.ts';
 import { aCluster, aGroup, anObservation, aPod, aTemplate, resourceNames } from '../../support/builders.ts';
 import { aPolicy } from '../../planning/scale-up/world.ts';
-import { listOf, nodeJson, plan, podJson, type Files } from './support.ts';
+import { listOf, nodeJson, plan, planAnswer, podJson, type Files } from './support.ts';
 import { aState } from '../../support/state.ts';
 
 const POOLS =
   '- {name: general, vmSize: Standard_D4s_v5, min: 1, max: 5}\n- {name: gpu, vmSize: Standard_NC4as_T4_v3, min: 0, max: 0, taints: ["sku=gpu:NoSchedule"]}\n';
 const ASK = ['--cluster=c.json', '--pools=p.yaml'];
 
-async function answerOf(files: Files, ...argv: readonly string[]) {
-  const { code, out, err } = await plan([...ASK, '--json', ...argv], { 'p.yaml': POOLS, ...files });
-  expect({ code, err }).toEqual({ code: 0, err: '' });
-  return SHAPE.parse(JSON.parse(out));
-}
-
-const texts = z.array(z.string());
-/** To the letter: an unknown or missing field fails. */
-const price = z.number().optional();
-const SHAPE = z.strictObject({
-  summary: z.strictObject({
-    text: z.string(),
-    nodesAdded: z.number(),
-    poolsGrown: z.number(),
-    podsHelped: z.number(),
-    podsFitting: z.number(),
-    podsPending: z.number(),
-    podsIgnored: z.number(),
-    nodesRemoved: z.number(),
-    perHour: price,
-    currency: z.string().optional(),
-  }),
-  asOf: z.strictObject({ time: z.string().optional(), source: z.string() }),
-  lacks: z.array(z.strictObject({ kind: z.string(), effect: z.string() })).optional(),
-  pools: z.array(z.strictObject({ group: z.string(), vmSize: z.string(), zones: texts, target: z.number().optional(), max: z.number() })),
-  owners: z.record(z.string(), z.string()),
-  exclusion: z.string().optional(),
-  scaleUp: z.strictObject({
-    increases: z.array(z.strictObject({ group: z.string(), from: z.number(), to: z.number(), pods: texts, perHour: price })),
-    expander: z.string().optional(),
-    options: z.array(
-      z.strictObject({
-        group: z.string(),
-        nodes: z.number(),
-        pods: z.number(),
-        waste: z.number(),
-        priority: z.number().optional(),
-        perHour: price,
-        lostBy: z.string().optional(),
-        score: z.number().optional(),
-      }),
-    ),
-    skipped: z.array(z.strictObject({ group: z.string(), reason: z.string(), detail: z.string() })),
-    helpless: z.array(
-      z.strictObject({
-        pod: z.string(),
-        verdict: z.string(),
-        detail: z.string().optional(),
-        why: z.string().optional(),
-        groups: z.array(z.strictObject({ group: z.string(), reason: z.string(), detail: z.string(), fix: z.string() })),
-        advice: z.object({ text: z.string() }).optional(),
-      }),
-    ),
-    fits: z.array(z.strictObject({ pod: z.string(), node: z.string() })),
-  }),
-  scaleDown: z.strictObject({
-    removals: z.array(
-      z.strictObject({
-        node: z.string(),
-        group: z.string(),
-        kind: z.enum(['empty', 'drain']),
-        pods: texts,
-        cause: z.string(),
-        utilization: z.number(),
-        perHour: price,
-      }),
-    ),
-    unremovable: z.array(z.strictObject({ node: z.string(), reason: z.string(), detail: z.string() })),
-  }),
-  explained: z.strictObject({ nodes: z.array(z.object({ node: z.string() })), totals: z.array(z.object({ reason: z.string() })) }),
-  notes: texts.optional(),
-});
+const answerOf = (files: Files, ...argv: readonly string[]) => planAnswer([...ASK, ...argv], { 'p.yaml': POOLS, ...files });
 
 describe('plan on files', () => {
   const busy = [nodeJson('n-0', 'general'), podJson('a', '3500m', { on: 'n-0' })];
@@ -229,9 +157,8 @@ spec: {containers: [{name: c, resources: {limits: {cpu: 3500m}}}]}
     const policy = aPolicy();
     const scaleUp = [planScaleUp({ observation, state: aState(), policy, names: resourceNames })];
     const dump = dumpRecord({ observation, stateBefore: aState(), scaleUp, scaleDown: undefined, policy }, resourceNames);
-    const asked = await plan(['--dump=d.json', '--json', '--set-max=pool=2'], { 'd.json': dump });
-    expect(asked).toMatchObject({ code: 0, err: '' });
-    expect(SHAPE.parse(JSON.parse(asked.out)).scaleUp.increases).toMatchObject([{ group: 'pool', from: 0, to: 2 }]);
+    const { scaleUp: grown } = await planAnswer(['--dump=d.json', '--set-max=pool=2'], { 'd.json': dump });
+    expect(grown.increases).toMatchObject([{ group: 'pool', from: 0, to: 2 }]);
   });
 });
 

@@ -1,33 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { z } from 'zod';
-import { listOf, nodeJson, plan, podJson } from './support.ts';
-
-const SHAPE = z.object({
-  scaleUp: z.object({
-    helpless: z.array(
-      z.object({
-        pod: z.string(),
-        verdict: z.string(),
-        detail: z.string().optional(),
-        groups: z.array(z.object({ group: z.string(), reason: z.string(), detail: z.string(), fix: z.string() })),
-        advice: z.object({ text: z.string() }).optional(),
-      }),
-    ),
-  }),
-  scaleDown: z.object({ unremovable: z.array(z.object({ node: z.string(), reason: z.string(), detail: z.string() })) }),
-});
+import { listOf, nodeJson, planAnswer, podJson } from './support.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 const POOLS = '[{name: a, vmSize: Standard_D4s_v5, min: 0, max: 5}, {name: full, vmSize: Standard_D4s_v5, min: 0, max: 0}]';
 
 async function asked(items: readonly Json[], config = '', pools = POOLS) {
   const files = { c: listOf(...items), p: pools, conf: config };
-  const { code, out, err } = await plan(
-    ['--cluster', 'c', '--pools', 'p', '--json', ...(config === '' ? [] : ['--config', 'conf'])],
-    files,
-  );
-  expect({ code, err }).toEqual({ code: 0, err: '' });
-  return SHAPE.parse(JSON.parse(out));
+  return planAnswer(['--cluster=c', '--pools=p', ...(config === '' ? [] : ['--config=conf'])], files);
 }
 
 const refused = { type: 'PodScheduled', status: 'False', reason: 'Unschedulable' };

@@ -1,30 +1,17 @@
 /** What `plan` says of nodes that go and stay, beyond their names. */
 import { describe, expect, it } from 'vitest';
-import { z } from 'zod';
 import { dumpRecord } from '../../../src/loop/replay/dump.ts';
 import { planScaleDown } from '../../../src/planning/scale-down/plan.ts';
 import { ClusterSnapshot } from '../../../src/scheduling/snapshot/cluster-snapshot.ts';
 import { aCluster, aGroup, anObservation, aNode, aPod, aTemplate, resourceNames, START_MS } from '../../support/builders.ts';
 import { aPolicy } from '../../support/policy.ts';
-import { listOf, nodeJson, plan, podJson, type Files } from './support.ts';
+import { listOf, nodeJson, plan, planAnswer, podJson, type Files } from './support.ts';
 import { aState } from '../../support/state.ts';
 
 const POOLS = '- {name: general, vmSize: Standard_D4s_v5, min: 1, max: 9, price: 0.2}\n';
 const PREFIX = 'cluster-autoscaler.kubernetes.io/';
-const SHAPE = z.object({
-  scaleDown: z.object({
-    removals: z.array(z.object({ node: z.string() })),
-    unremovable: z.array(z.object({ node: z.string(), reason: z.string(), detail: z.string() })),
-  }),
-  explained: z.object({ nodes: z.array(z.looseObject({ node: z.string() })), totals: z.array(z.looseObject({ reason: z.string() })) }),
-  notes: z.array(z.string()).default([]),
-});
-
-async function asked(files: Files, ...argv: readonly string[]) {
-  const { code, out, err } = await plan(['--cluster=c.json', '--pools=p.yaml', '--json', ...argv], { 'p.yaml': POOLS, ...files });
-  expect({ code, err }).toEqual({ code: 0, err: '' });
-  return SHAPE.parse(JSON.parse(out));
-}
+const asked = (files: Files, ...argv: readonly string[]) =>
+  planAnswer(['--cluster=c.json', '--pools=p.yaml', ...argv], { 'p.yaml': POOLS, ...files });
 
 const nodes = (count: number) => Array.from({ length: count }, (_, index) => nodeJson(`n-${index}`, 'general'));
 const busy = podJson('busy', '3500m', { on: 'n-0' });
@@ -124,9 +111,7 @@ describe('why nodes stay, in full', () => {
     const input = { observation, state, policy: aPolicy(), names: resourceNames };
     const scaleDown = planScaleDown({ ...input, snapshot, scaleUpPlanned: false });
     const record = { observation, stateBefore: state, scaleUp: [], scaleDown, policy: input.policy };
-    const { out, code } = await plan(['--dump=d.json', '--json'], { 'd.json': dumpRecord(record, resourceNames) });
-    expect(code).toBe(0);
-    const { explained, scaleDown: said } = SHAPE.parse(JSON.parse(out));
+    const { explained, scaleDown: said } = await planAnswer(['--dump=d.json'], { 'd.json': dumpRecord(record, resourceNames) });
     const at = (ms: number) => new Date(START_MS + ms).toISOString();
     expect(explained.nodes).toMatchObject([
       { node: 'g-0', reason: 'NotUnneededLongEnough', unneededSince: at(-60_000), looksAgainAt: at(540_000) },
@@ -181,7 +166,7 @@ describe('controllers in the file', () => {
     if (blocked === undefined)
       expect({ removals: scaleDown.removals, kept }).toMatchObject({ removals: [{ node: 'n-1' }], kept: undefined });
     else expect(kept).toMatchObject({ reason: 'BlockedByPod', detail: expect.stringContaining(blocked) });
-    const assumed = notes.some((note) => note.includes(kind) && note.includes('assumed to exist'));
+    const assumed = (notes ?? []).some((note) => note.includes(kind) && note.includes('assumed to exist'));
     expect(assumed).toBe(objects.length === 0);
   });
 

@@ -1,3 +1,5 @@
+import { expect } from 'vitest';
+import { z } from 'zod';
 import { runCommand } from '../../support/run-command.ts';
 
 export interface Files {
@@ -7,6 +9,100 @@ export interface Files {
 /** Runs `plan` on files that exist in memory only. */
 export function plan(argv: readonly string[], files: Files) {
   return runCommand(['plan', ...argv], { files });
+}
+
+const texts = z.array(z.string());
+/** To the letter: an unknown or missing field fails. */
+const price = z.number().optional();
+const ANSWER = z.strictObject({
+  summary: z.strictObject({
+    text: z.string(),
+    nodesAdded: z.number(),
+    poolsGrown: z.number(),
+    podsHelped: z.number(),
+    podsFitting: z.number(),
+    podsPending: z.number(),
+    podsIgnored: z.number(),
+    nodesRemoved: z.number(),
+    perHour: price,
+    currency: z.string().optional(),
+  }),
+  asOf: z.strictObject({ time: z.string().optional(), source: z.string() }),
+  lacks: z.array(z.strictObject({ kind: z.string(), effect: z.string() })).optional(),
+  pools: z.array(z.strictObject({ group: z.string(), vmSize: z.string(), zones: texts, target: z.number().optional(), max: z.number() })),
+  owners: z.record(z.string(), z.string()),
+  exclusion: z.string().optional(),
+  scaleUp: z.strictObject({
+    increases: z.array(z.strictObject({ group: z.string(), from: z.number(), to: z.number(), pods: texts, perHour: price })),
+    expander: z.string().optional(),
+    options: z.array(
+      z.strictObject({
+        group: z.string(),
+        nodes: z.number(),
+        pods: z.number(),
+        waste: z.number(),
+        priority: z.number().optional(),
+        perHour: price,
+        lostBy: z.string().optional(),
+        score: z.number().optional(),
+      }),
+    ),
+    skipped: z.array(z.strictObject({ group: z.string(), reason: z.string(), detail: z.string() })),
+    helpless: z.array(
+      z.strictObject({
+        pod: z.string(),
+        verdict: z.string(),
+        detail: z.string().optional(),
+        why: z.string().optional(),
+        groups: z.array(z.strictObject({ group: z.string(), reason: z.string(), detail: z.string(), fix: z.string() })),
+        advice: z.object({ text: z.string() }).optional(),
+      }),
+    ),
+    fits: z.array(z.strictObject({ pod: z.string(), node: z.string() })),
+  }),
+  scaleDown: z.strictObject({
+    removals: z.array(
+      z.strictObject({
+        node: z.string(),
+        group: z.string(),
+        kind: z.enum(['empty', 'drain']),
+        pods: texts,
+        cause: z.string(),
+        utilization: z.number(),
+        perHour: price,
+      }),
+    ),
+    unremovable: z.array(z.strictObject({ node: z.string(), reason: z.string(), detail: z.string() })),
+  }),
+  explained: z.strictObject({
+    nodes: z.array(z.looseObject({ node: z.string() })),
+    totals: z.array(z.looseObject({ reason: z.string() })),
+  }),
+  notes: texts.optional(),
+});
+
+export type PlanAnswer = z.infer<typeof ANSWER>;
+
+/** What `plan --json` answers to good input. */
+export async function planAnswer(argv: readonly string[], files: Files): Promise<PlanAnswer> {
+  const { code, out, err } = await plan([...argv, '--json'], files);
+  expect({ code, err }).toEqual({ code: 0, err: '' });
+  return ANSWER.parse(JSON.parse(out));
+}
+
+/**
+ * Plans the files `c` and `p`. Returns `a 0->1` for every increase, `pod@node` for every fit, `pod verdict` for every other
+ * pod, or the error.
+ */
+export async function planOutcome(files: Files, ...argv: readonly string[]): Promise<readonly string[]> {
+  const { code, out, err } = await plan(['--cluster', 'c', '--pools', 'p', '--json', ...argv], files);
+  if (code !== 0) return [err.trim()];
+  const { scaleUp } = ANSWER.parse(JSON.parse(out));
+  return [
+    ...scaleUp.increases.map(({ group, from, to }) => `${group} ${from}->${to}`),
+    ...scaleUp.fits.map(({ pod, node }) => `${pod.replace('default/', '')}@${node}`),
+    ...scaleUp.helpless.map(({ pod, verdict }) => `${pod.replace('default/', '')} ${verdict}`),
+  ];
 }
 
 type Json = Readonly<Record<string, unknown>>;
