@@ -18,7 +18,6 @@ describe('agent pools', () => {
     ]);
     const cluster = await rig.aks.managedClusters.get(GROUP, 'aks');
     expect(cluster.nodeResourceGroup).toBe(rig.spec.nodeResourceGroup);
-    await rig.stop();
   });
 
   it('a PUT scales through AKS; a second one meets 409 at the root; the eTag moves', async () => {
@@ -36,7 +35,6 @@ describe('agent pools', () => {
     const stale = await rig.call('PUT', poolPath(rig, 'a'), { body: { properties: { count: 5 } }, headers: { 'if-match': etag } });
     expect(stale).toMatchObject({ status: 412, json: { code: 'PreConditionFailed' } });
     expect(rig.violations.list()).toEqual([]);
-    await rig.stop();
   });
 
   it("whatever a PUT of a pool changes: its tags are its scale set's, and the capacity is what AKS counts", async () => {
@@ -57,7 +55,6 @@ describe('agent pools', () => {
     expect(rig.arm.machines.list()).toHaveLength(2);
     // Of an autoscaler that would be a breach: it has let AKS choose what goes.
     expect(rig.violations.list().map(({ rule }) => rule)).toContain('instance-deleted-that-was-never-named');
-    await rig.stop();
   });
 
   it('deleteMachines removes the machine that was named, and no other', async () => {
@@ -73,7 +70,6 @@ describe('agent pools', () => {
     expect(json).toMatchObject({
       properties: { virtualMachinesProfile: { scale: { manual: [{ count: 2 }] } }, provisioningState: 'Succeeded' },
     });
-    await rig.stop();
   });
 
   it('grows a pool of VMs by its manual scale, and lists them by RG', async () => {
@@ -87,7 +83,6 @@ describe('agent pools', () => {
     for await (const vm of rig.compute.virtualMachines.list(rig.spec.nodeResourceGroup)) vms.push(vm);
     expect(vms.map((vm) => vm.tags?.['aks-managed-poolName'])).toEqual(['vms', 'vms', 'vms']);
     expect(vms[0]?.name).toMatch(/^aks-vms-\d{8}-vm0$/);
-    await rig.stop();
   });
 
   it('the counts are two stores, and only AKS copies one to the other', async () => {
@@ -97,7 +92,6 @@ describe('agent pools', () => {
     rig.arm.control.raise({ rpReconcile: { pool: 'a' } });
     expect(stateOf(rig, 'a').capacity).toBe(2);
     expect(rig.violations.list()).toEqual([]);
-    await rig.stop();
   });
 
   it('another writer before a PUT of a VMs pool makes its tag stale: no effect at all', async () => {
@@ -126,7 +120,6 @@ describe('agent pools', () => {
     expect(new Set(rig.violations.list().map(({ rule }) => rule))).toEqual(
       new Set(['lost-update', 'capacity-lowered-by-put', 'instance-deleted-that-was-never-named']),
     );
-    await rig.stop();
   });
 
   it('holds each size of a VMs pool to the maximum by itself', async () => {
@@ -152,7 +145,6 @@ describe('agent pools', () => {
     rig.clock.advance(10 * MINUTE);
     await rig.call('PUT', poolPath(rig, 'vms'), { body: scale(9) });
     expect(rig.violations.list()).toMatchObject([{ rule: 'above-max', subject: 'vms/standard_d8s_v5' }]);
-    await rig.stop();
   });
 
   it('an operation of AKS is read with the version it was signed with, and no other', async () => {
@@ -163,6 +155,5 @@ describe('agent pools', () => {
     expect((await rig.call('GET', url.pathname + url.search)).status).toBe(200);
     url.searchParams.set('api-version', '2025-05-01');
     expect((await rig.call('GET', url.pathname + url.search)).status).toBe(400);
-    await rig.stop();
   });
 });

@@ -4,11 +4,7 @@ import { MINUTE, aPool, aWorld, operationOf, poolPath, startRig, stateOf, type R
 
 async function withRig(act: (rig: Rig) => Promise<void>, options: RigOptions = {}, pools = [aPool('a')]): Promise<void> {
   const rig = await startRig(aWorld(pools), options);
-  try {
-    await act(rig);
-  } finally {
-    await rig.stop();
-  }
+  await act(rig);
 }
 
 const UNTHROTTLED = { knobs: { throttling: false } };
@@ -50,7 +46,6 @@ describe('the AKS provider', () => {
     const refused = await rig.call('PUT', poolPath(rig, pool), { body: properties === undefined ? {} : { properties } });
     expect(refused).toMatchObject({ status: 400, json: { code, details: null, subcode: '' } });
     expect((await rig.call('GET', poolPath(rig, pool))).text).toBe(before);
-    await rig.stop();
   });
 
   it('founds a pool with its scale set by PUT, once, and takes both away', async () => {

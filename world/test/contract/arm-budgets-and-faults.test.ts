@@ -20,7 +20,6 @@ describe('budgets', () => {
     expect((await scale(rig, 'b', 3)).status).toBe(200);
     rig.clock.advance(Number(refused.headers['retry-after']) * 1000);
     expect((await scale(rig, 'a', 15)).status).toBe(200);
-    await rig.stop();
   });
 
   // The published limits of "Virtual Machine Scale Set Virtual Machines" are per resource, which is the instance (azure-wire 13.1).
@@ -36,7 +35,6 @@ describe('budgets', () => {
     expect(await left('/virtualMachines')).toContain('Microsoft.Compute/HighCostGetVMScaleSetResource;29');
     expect(await left('/instanceView')).toContain('Microsoft.Compute/HighCostGetVMScaleSetResource;28');
     expect(await left('')).toContain('Microsoft.Compute/GetVMScaleSetResource;35');
-    await rig.stop();
   });
 
   it('reports the remaining calls of the gateway, and refuses when they are used up', async () => {
@@ -49,7 +47,6 @@ describe('budgets', () => {
     expect(refused).toMatchObject({ status: 429, json: { error: { code: 'SubscriptionRequestsThrottled' } } });
     rig.clock.advance(Number(refused.headers['retry-after']) * 1000);
     expect((await rig.call('GET', path)).status).toBe(200);
-    await rig.stop();
   });
 
   it.each([
@@ -70,7 +67,6 @@ describe('budgets', () => {
     );
     expect(outcome).toBe(attempts === 2 ? 200 : 429);
     expect(rig.arm.control.journal().filter((entry) => entry.route === 'GET virtualMachineScaleSets/{name}')).toHaveLength(attempts);
-    await rig.stop();
   });
 });
 
@@ -92,14 +88,12 @@ describe('faults', () => {
     await expect(scale(rig, 'a', 4)).rejects.toMatchObject({ code: 'ECONNRESET' });
     expect(stateOf(rig, 'a').capacity).toBe(4);
     expect(rig.arm.control.journal().at(-1)).toMatchObject({ faultId: 'fault', capacityAfter: 4 });
-    await rig.stop();
   });
 
   it('a reset before the effect leaves nothing', async () => {
     const rig = await faulty({ match: { method: 'PUT', pool: 'a' }, effect: { kind: 'reset', afterEffect: false } });
     await expect(scale(rig, 'a', 4)).rejects.toMatchObject({ code: 'ECONNRESET' });
     expect(stateOf(rig, 'a').capacity).toBe(2);
-    await rig.stop();
   });
 
   it('an HTML error after the effect', async () => {
@@ -110,14 +104,12 @@ describe('faults', () => {
     const put = rig.compute.virtualMachineScaleSets.createOrUpdate(RG, rig.set('a'), { location: 'westeurope', sku: { capacity: 4 } });
     await expect(put.submitted()).rejects.toMatchObject({ statusCode: 502 });
     expect(stateOf(rig, 'a').capacity).toBe(4);
-    await rig.stop();
   });
 
   it('a racing writer makes a true conflict', async () => {
     const rig = await faulty({ match: { method: 'PUT', pool: 'a', nth: 1 }, effect: { kind: 'racing-writer', delta: 2 } });
     expect((await scale(rig, 'a', 3, { 'if-match': '"1"' })).status).toBe(412);
     expect(stateOf(rig, 'a')).toMatchObject({ capacity: 4, etag: '"2"' });
-    await rig.stop();
   });
 
   it.each(['vms-pool', 'vmss-uniform'] as const)('a racing writer of an agent pool (%s) makes a true conflict, too', async (kind) => {
@@ -134,14 +126,12 @@ describe('faults', () => {
     });
     expect(put.status).toBe(412);
     expect(rig.arm.control.state().agentPools[0]?.size).toBe(4);
-    await rig.stop();
   });
 
   it('a page that breaks off', async () => {
     const rig = await faulty({ match: { pathGlob: '**/virtualMachineScaleSets', times: 1 }, effect: { kind: 'truncated-body' } });
     await expect(listSets(rig)).rejects.toThrow();
     expect(await listSets(rig)).toEqual([2, 2]);
-    await rig.stop();
   });
 
   it('a list that says there is nothing', async () => {
@@ -149,7 +139,6 @@ describe('faults', () => {
     expect(await listSets(rig)).toEqual([]);
     expect(rig.arm.control.removeFault('fault')).toBe(true);
     expect(await listSets(rig)).toEqual([2, 2]);
-    await rig.stop();
   });
 
   it('a capacity read wrong, and a list of the past', async () => {
@@ -163,7 +152,6 @@ describe('faults', () => {
     expect(await listSets(rig)).toEqual([2, 2]);
     rig.arm.control.removeFault('old');
     expect(await listSets(rig)).toEqual([5, 2]);
-    await rig.stop();
   });
 
   it('a late answer waits on the clock and is not counted as pending', async () => {
@@ -178,7 +166,6 @@ describe('faults', () => {
     expect(answered).toBe(false);
     rig.clock.advance(1_000);
     expect((await put).status).toBe(200);
-    await rig.stop();
   });
 
   it('an eviction takes the VM and the capacity, and reports no violation', async () => {
@@ -188,7 +175,6 @@ describe('faults', () => {
     expect(stateOf(rig, 'spot')).toMatchObject({ capacity: 1 });
     expect(stateOf(rig, 'spot').instances.map((vm) => vm.id)).toEqual(['0']);
     expect(rig.violations.list()).toEqual([]);
-    await rig.stop();
   });
 });
 
@@ -201,7 +187,6 @@ describe('simulateEviction', () => {
     expect((await rig.call('POST', `${setPath(rig, 'a', '/virtualMachines/0/simulateEviction')}?${VERSION}`)).status).toBe(status);
     rig.clock.advance(10 * MINUTE);
     expect(stateOf(rig, 'a').instances.map((vm) => vm.id)).toEqual(left);
-    await rig.stop();
   });
 });
 
@@ -227,6 +212,5 @@ describe('control surface over HTTP', () => {
       entries: [{ method: 'EVENT', route: 'EVENT foreignScale', capacityBefore: 2, capacityAfter: 3 }],
     });
     expect(await scale(rig, 'a', 5)).toMatchObject({ status: 409 });
-    await rig.stop();
   });
 });

@@ -20,7 +20,6 @@ describe('founding and removal', () => {
     expect((await rig.call('GET', `${path}?${VERSION}`)).status).toBe(404);
     expect((await rig.call('DELETE', `${path}?${VERSION}`)).status).toBe(204);
     expect(rig.arm.machines.list()).toHaveLength(2);
-    await rig.stop();
   });
 
   it('pools come and go while the world runs', async () => {
@@ -33,7 +32,6 @@ describe('founding and removal', () => {
     expect(rig.arm.control.raise({ removePool: { pool: 'a' } })).toBeUndefined();
     expect((await scale(rig, 'late', 2)).status).toBe(200);
     expect(rig.arm.machines.list().map((machine) => machine.pool)).toEqual(['late', 'late']);
-    await rig.stop();
   });
 
   it('refuses to start a world that makes no sense', async () => {
@@ -56,7 +54,6 @@ describe('founding and removal', () => {
     const rig = await startRig(aWorld([aPool('a')]));
     expect(await rig.call('PUT', `${setPath(rig, 'a')}?${VERSION}`, { body })).toMatchObject({ status, json: { error: { code } } });
     expect(stateOf(rig, 'a')).toMatchObject({ capacity: 2, etag: '"1"' });
-    await rig.stop();
   });
 
   describe('the capacity falls some time after an accepted delete', () => {
@@ -81,7 +78,6 @@ describe('founding and removal', () => {
       expect(await read()).toEqual([3, '"1"']);
       rig.clock.advance(30_000);
       expect(await read()).toEqual([2, '"2"']);
-      await rig.stop();
     });
 
     it('at the latest when the delete ends', async () => {
@@ -89,7 +85,6 @@ describe('founding and removal', () => {
       await rig.call('POST', `${setPath(rig, 'a', '/delete')}?${VERSION}`, { body: { instanceIds: ['0'] } });
       rig.clock.advance(600_000);
       expect(stateOf(rig, 'a')).toMatchObject({ capacity: 2, provisioningState: 'Succeeded' });
-      await rig.stop();
     });
 
     it('a write under the old tag adds to the old number, and the delete is subtracted from the result', async () => {
@@ -98,7 +93,6 @@ describe('founding and removal', () => {
       expect([await read(), staying()]).toEqual([[4, '"2"'], 3]);
       rig.clock.advance(30_000);
       expect([await read(), staying()]).toEqual([[3, '"3"'], 3]);
-      await rig.stop();
     });
 
     it('a write below the old number removes an instance that the client never named', async () => {
@@ -106,14 +100,12 @@ describe('founding and removal', () => {
       await put(2, '"1"');
       expect(staying()).toBe(1);
       expect(rig.violations.list().map(({ rule }) => rule)).toContain('capacity-lowered-by-put');
-      await rig.stop();
     });
 
     it('a write under a tag from before the fall is refused after it', async () => {
       const { rig, put } = await laggingRig();
       rig.clock.advance(30_000);
       expect(await put(4, '"1"')).toMatchObject({ status: 412 });
-      await rig.stop();
     });
   });
 });

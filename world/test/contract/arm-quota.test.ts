@@ -25,7 +25,6 @@ describe('quota', () => {
       expect(numbers.exec(refused.text)?.slice(1)).toEqual(['10', '8', '8', '16']);
       expect(refused.headers['retry-after']).toBeUndefined();
       expect(stateOf(rig, 'a')).toMatchObject({ capacity: 2, etag: '"1"' });
-      await rig.stop();
     },
   );
 
@@ -38,7 +37,6 @@ describe('quota', () => {
     await rig.call('POST', `${setPath(rig, 'a', '/deallocate')}?${VERSION}`, { body: { instanceIds: ['0'] } });
     rig.clock.advance(600_000);
     expect((await scale(rig, 'a', 4)).status).toBe(409);
-    await rig.stop();
   });
 
   it('holds for other writers and for AKS as for anyone', async () => {
@@ -48,7 +46,6 @@ describe('quota', () => {
     expect(rig.arm.control.raise({ addPool: aPool('b') })).toContain('quota');
     expect(stateOf(rig, 'a')).toMatchObject({ capacity: 2, etag: '"1"' });
     expect(rig.arm.control.raise({ foreignScale: { pool: 'a', to: 3 } })).toBeUndefined();
-    await rig.stop();
   });
 });
 
@@ -64,7 +61,6 @@ describe('a scale set that is to be', () => {
     const rig = await startRig(aWorld([aPool('a')]));
     expect(await found(rig, sku)).toMatchObject({ status: 400, json: { error: { code } } });
     expect(rig.arm.control.state().sets).toHaveLength(1);
-    await rig.stop();
   });
 
   it('may not be of a size that the subscription is not offered, nor over the quota', async () => {
@@ -76,7 +72,6 @@ describe('a scale set that is to be', () => {
     });
     expect((await found(rig, { name: 'Standard_E4s_v5', capacity: 4 })).text).toContain('Total Regional Cores quota');
     expect((await found(rig, { name: 'Standard_E4s_v5', capacity: 2 })).status).toBe(201);
-    await rig.stop();
   });
 
   it('of Spot machines deallocates what is evicted unless it says otherwise, as Compute does and AKS does not', async () => {
@@ -94,6 +89,5 @@ describe('a scale set that is to be', () => {
       capacity: 1,
       instances: [{ power: 'deallocated' }],
     });
-    await rig.stop();
   });
 });

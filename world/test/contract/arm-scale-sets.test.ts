@@ -105,7 +105,6 @@ describe('scale sets, written', () => {
     expect((await operationOf(rig, put)).json).toMatchObject({ status: 'Succeeded' });
     expect(stateOf(rig, 'a')).toMatchObject({ capacity: 4, provisioningState: 'Succeeded' });
     expect(stateOf(rig, 'a').instances.map((vm) => vm.power)).toEqual(['running', 'running', 'running', 'running']);
-    await rig.stop();
   });
 
   it('host names count in base 36', async () => {
@@ -113,7 +112,6 @@ describe('scale sets, written', () => {
     const vms = await collect(rig.compute.virtualMachineScaleSetVMs.list(RG, rig.set('a')));
     expect(vms.find((vm) => vm.instanceId === '35')?.osProfile?.computerName).toMatch(/vmss00000z$/);
     expect(vms.find((vm) => vm.instanceId === '36')?.osProfile?.computerName).toMatch(/vmss000010$/);
-    await rig.stop();
   });
 
   it('a stale If-Match is refused with 412 and changes nothing', async () => {
@@ -128,7 +126,6 @@ describe('scale sets, written', () => {
     await expect(put.submitted()).rejects.toMatchObject({ statusCode: 412, code: 'PreconditionFailed' });
     expect(stateOf(rig, 'a')).toMatchObject({ capacity: 3, etag: '"2"' });
     expect(rig.violations.list()).toEqual([]);
-    await rig.stop();
   });
 
   it('a delete of two ids ends, its monitor answers 200 empty, the capacity is two less', async () => {
@@ -156,7 +153,6 @@ describe('scale sets, written', () => {
       pool: 'a',
     });
     expect(rig.violations.list()).toEqual([]);
-    await rig.stop();
   });
 
   it.each([
@@ -171,7 +167,6 @@ describe('scale sets, written', () => {
     const left = await collect(rig.compute.virtualMachineScaleSetVMs.list(RG, rig.set('a')));
     expect(left.map(({ provisioningState }) => provisioningState)).toEqual(['Succeeded', 'Succeeded']);
     expect(stateOf(rig, 'a')).toMatchObject({ capacity: 2, etag: '"1"' });
-    await rig.stop();
   });
 
   it('a machine in creation appears in the list and does not run yet', async () => {
@@ -183,7 +178,6 @@ describe('scale sets, written', () => {
     const [vm] = await list();
     expect(vm?.provisioningState).toBe('Creating');
     expect(vm?.instanceView?.statuses?.map((status) => status.code)).not.toContain('PowerState/running');
-    await rig.stop();
   });
 
   it('without stock the PUT passes, the operation fails with the code, the capacity stays', async () => {
@@ -194,7 +188,6 @@ describe('scale sets, written', () => {
     await expect(poller.pollUntilDone()).rejects.toThrow('AllocationFailed');
     expect(stateOf(rig, 'a')).toMatchObject({ capacity: 3, provisioningState: 'Failed' });
     expect(stateOf(rig, 'a').instances.at(-1)).toMatchObject({ provisioningState: 'Failed', power: 'none', error: 'AllocationFailed' });
-    await rig.stop();
   });
 
   it('partial fulfilment keeps what fits, and names each failure', async () => {
@@ -209,7 +202,6 @@ describe('scale sets, written', () => {
     expect(failed).toHaveLength(2);
     expect(failed.every((vm) => vm.zone === '2')).toBe(true);
     expect(rig.arm.control.state().stock).toEqual({ 'standard_d4s_v5/2': 0 });
-    await rig.stop();
   });
 
   it('quota refuses with its true numbers, and passes once raised', async () => {
@@ -221,7 +213,6 @@ describe('scale sets, written', () => {
     expect(stateOf(rig, 'a')).toMatchObject({ capacity: 2, etag: '"1"' });
     rig.arm.control.setQuota('standardDSv5Family', 16);
     expect((await scale(rig, 'a', 4)).status).toBe(200);
-    await rig.stop();
   });
 
   it('deallocated machines count in the capacity, keep their ids and start again', async () => {
@@ -235,7 +226,6 @@ describe('scale sets, written', () => {
     expect((await rig.call('POST', `${setPath(rig, 'a', '/start')}?${VERSION}`, { body })).status).toBe(202);
     rig.clock.advance(10 * MINUTE);
     expect(stateOf(rig, 'a').instances.map((vm) => `${vm.id} ${vm.power}`)).toEqual(['0 running', '1 running', '2 running']);
-    await rig.stop();
   });
 
   it('a newer goal preempts the running one and keeps its machines', async () => {
@@ -246,7 +236,6 @@ describe('scale sets, written', () => {
     rig.clock.advance(10 * MINUTE);
     expect((await operationOf(rig, second)).json).toMatchObject({ status: 'Succeeded' });
     expect(stateOf(rig, 'a').instances).toHaveLength(5);
-    await rig.stop();
   });
 
   it('lists the VMs of a Flexible set by its filter', async () => {
@@ -258,7 +247,6 @@ describe('scale sets, written', () => {
     );
     expect(vms).toHaveLength(2);
     expect(vms[0]?.instanceView?.statuses?.map((status) => status.code)).toContain('PowerState/running');
-    await rig.stop();
   });
 
   it.each([
@@ -274,7 +262,6 @@ describe('scale sets, written', () => {
     rig.clock.advance(10 * MINUTE);
     expect(stateOf(rig, 'z').instances.filter(({ provisioningState }) => provisioningState === 'Succeeded')).toHaveLength(born);
     expect((await operationOf(rig, put)).json).toMatchObject({ status: 'Failed', error: { code: 'ZonalAllocationFailed' } });
-    await rig.stop();
   });
 
   it.each([
@@ -298,6 +285,5 @@ describe('scale sets, written', () => {
     expect(one.status).toBe(status);
     await remove('2', false);
     expect(stateOf(rig, 'a').capacity).toBe(status === 202 ? 0 : 2);
-    await rig.stop();
   });
 });

@@ -1,11 +1,10 @@
 /** Kubernetes versions through the real client: upgrades of pools and of the control plane, what AKS refuses, and aborts. */
 import type { AgentPool } from '@azure/arm-containerservice';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { PoolSpec, WorldSpec } from '../../simulator/base/world-spec.ts';
 import { MINUTE, RG, aPool, aWorld, poolPath, startRig, stateOf, type Rig } from '../simulator/arm/harness.ts';
 
 let rig: Rig;
-afterEach(() => rig.stop());
 
 async function begin(pools: readonly PoolSpec[], over: Partial<WorldSpec> = {}): Promise<void> {
   rig = await startRig(aWorld(pools, { kubernetesVersion: '1.34.1', ...over }), { knobs: { throttling: false } });

@@ -20,11 +20,7 @@ import {
 
 async function withRig(act: (rig: Rig) => Promise<void>, options: RigOptions = {}, pools = [aPool('a')]): Promise<void> {
   const rig = await startRig(aWorld(pools), options);
-  try {
-    await act(rig);
-  } finally {
-    await rig.stop();
-  }
+  await act(rig);
 }
 
 describe('every answer', () => {

@@ -126,7 +126,6 @@ describe('an upgrade without a cluster', () => {
     rig.clock.advance(20 * MINUTE);
     expect((await operationOf(rig, accepted)).json).toMatchObject({ status: 'Failed', error: { code: 'AllocationFailed' } });
     expect([stateOf(rig, 'a').capacity, stateOf(rig, 'a').instances.length]).toEqual([2, 2]);
-    await rig.stop();
   });
 
   it('is refused without quota for the surge', async () => {
@@ -134,7 +133,6 @@ describe('an upgrade without a cluster', () => {
     const refused = await rig.call('POST', poolPath(rig, 'a', '/upgradeNodeImageVersion'));
     expect(refused).toMatchObject({ status: 400, json: { code: 'ErrCode_InsufficientVCPUQuota' } });
     expect(stateOf(rig, 'a').capacity).toBe(2);
-    await rig.stop();
   });
 
   it.each([

@@ -4,7 +4,7 @@ import { ContainerServiceClient } from '@azure/arm-containerservice';
 import type { TokenCredential } from '@azure/core-auth';
 import { ClientSecretCredential } from '@azure/identity';
 import { Agent, request } from 'node:https';
-import { afterAll, beforeAll } from 'vitest';
+import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import { startArmEmulator, type ArmEmulator, type ArmEmulatorOptions } from '../../../simulator/arm/emulator.ts';
 import { VirtualSimClock } from '../../../simulator/base/sim-clock.ts';
 import { createServerTls, type ServerTls } from '../../../simulator/base/tls.ts';
@@ -77,7 +77,14 @@ export type RigOptions = Pick<ArmEmulatorOptions, 'knobs' | 'clients' | 'ambient
   readonly host?: string;
 };
 
+/** An emulator until the test is over. A test that starts many may stop each before. */
 export async function startRig(spec: WorldSpec, options: RigOptions = {}): Promise<Rig> {
+  const rig = await openRig(spec, options);
+  onTestFinished(() => rig.stop());
+  return rig;
+}
+
+async function openRig(spec: WorldSpec, options: RigOptions): Promise<Rig> {
   const tls = await tlsOnce;
   const violations = new ViolationLog();
   const { maxRetries = 0, startMs = Math.floor(Date.now() / 1000) * 1000, host, ...rest } = options;
@@ -92,6 +99,11 @@ export async function startRig(spec: WorldSpec, options: RigOptions = {}): Promi
   });
   const common = { endpoint: arm.url, tlsOptions, retryOptions: { maxRetries, retryDelayInMs: 1 } };
   const agent = new Agent({ keepAlive: true, ca: tls.caPem, servername: 'localhost' });
+  let stopping: Promise<void> | undefined;
+  const stop = async (): Promise<void> => {
+    agent.destroy();
+    await arm.stop();
+  };
   const set = (pool: string): string => arm.control.state().sets.find((entry) => entry.pool === pool)?.name ?? '';
   return {
     spec,
@@ -115,10 +127,7 @@ export async function startRig(spec: WorldSpec, options: RigOptions = {}): Promi
         ...(call.body === undefined ? {} : { body: call.body }),
       });
     },
-    stop: async () => {
-      agent.destroy();
-      await arm.stop();
-    },
+    stop: () => (stopping ??= stop()),
   };
 }
 
@@ -180,7 +189,7 @@ export function stateOf(rig: Rig, pool: string) {
 export function sharedRig(spec: WorldSpec, options: RigOptions = {}): () => Rig {
   let rig: Rig | undefined;
   beforeAll(async () => {
-    rig = await startRig(spec, options);
+    rig = await openRig(spec, options);
   });
   afterAll(() => rig?.stop());
   return () => {

@@ -86,71 +86,63 @@ describe('invariants of writes', () => {
     const value = fc.jsonValue({ maxDepth: 3 }).map(withoutNulls);
     const named = fc.dictionary(fc.oneof(fc.string(), fc.constantFrom('__proto__', 'constructor', 'toString')), value, { maxKeys: 4 });
     const rig = await startRig(aWorld([aPool('a'), aPool('v', { kind: 'vms-pool' })]), { knobs });
-    try {
-      await fc.assert(
-        fc.asyncProperty(named, named, async (future, further) => {
-          const path = `${setPath(rig, 'a')}?${VERSION}`;
-          const write = (properties: unknown): Promise<Answer> =>
-            rig.call('PUT', path, { body: { location: 'westeurope', properties: { futureField: properties } } });
-          const held = async (): Promise<unknown> => property((await rig.call('GET', path)).json, 'futureField');
-          await write(null);
-          const before = await bare(rig, path);
-          await write(future);
-          expect(await held()).toEqual(parsed(future));
-          await write(further);
-          expect(await held()).toEqual(parsed(merged(future, further)));
-          await write(null);
-          expect(await held()).toBeUndefined();
-          expect(await bare(rig, path)).toEqual(before);
-          await rig.call('PUT', poolPath(rig, 'v'), { body: { properties: { futureField: future } } });
-          rig.clock.advance(600_000);
-          expect(property((await rig.call('GET', poolPath(rig, 'v'))).json, 'futureField')).toEqual(parsed(future));
-        }),
-        { numRuns: 40, seed: 17 },
-      );
-    } finally {
-      await rig.stop();
-    }
+    await fc.assert(
+      fc.asyncProperty(named, named, async (future, further) => {
+        const path = `${setPath(rig, 'a')}?${VERSION}`;
+        const write = (properties: unknown): Promise<Answer> =>
+          rig.call('PUT', path, { body: { location: 'westeurope', properties: { futureField: properties } } });
+        const held = async (): Promise<unknown> => property((await rig.call('GET', path)).json, 'futureField');
+        await write(null);
+        const before = await bare(rig, path);
+        await write(future);
+        expect(await held()).toEqual(parsed(future));
+        await write(further);
+        expect(await held()).toEqual(parsed(merged(future, further)));
+        await write(null);
+        expect(await held()).toBeUndefined();
+        expect(await bare(rig, path)).toEqual(before);
+        await rig.call('PUT', poolPath(rig, 'v'), { body: { properties: { futureField: future } } });
+        rig.clock.advance(600_000);
+        expect(property((await rig.call('GET', poolPath(rig, 'v'))).json, 'futureField')).toEqual(parsed(future));
+      }),
+      { numRuns: 40, seed: 17 },
+    );
   });
 
   it('paths and names are the same in any case, and what is stored is given back', async () => {
     const rig = await startRig(WORLD, { knobs });
-    try {
-      const vm = rig.arm.machines.list().find(({ pool }) => pool === 'f')?.id ?? '';
-      const host = rig.arm.machines.list()[0]?.hostName ?? '';
-      const paths = [
-        `${setPath(rig, 'a')}?${VERSION}`,
-        `${setsPath(rig)}?${VERSION}`,
-        `${setPath(rig, 'a', '/virtualMachines')}?${VERSION}`,
-        `${setPath(rig, 'a', '/virtualMachines/1/instanceView')}?${VERSION}`,
-        `${setPath(rig, 'a', '/instanceView')}?${VERSION}`,
-        `${vm}?${VERSION}`,
-        poolPath(rig, 'a'),
-        poolPath(rig, 'a', '/machines'),
-        poolPath(rig, 'a', `/machines/${host}`),
-        `/subscriptions/${rig.spec.subscriptionId}/providers/Microsoft.Compute/locations/westeurope/usages?${VERSION}`,
-        `/subscriptions/${rig.spec.subscriptionId}/providers/Microsoft.Compute/locations/westeurope/virtualMachineScaleSets?${VERSION}`,
-        `/subscriptions/${rig.spec.subscriptionId}/resourceGroups/${RG}/providers/Microsoft.Compute/virtualMachines?${VERSION}`,
-      ];
-      const told = await Promise.all(paths.map(async (path) => (await rig.call('GET', path)).text));
-      await fc.assert(
-        fc.asyncProperty(fc.nat(paths.length - 1), fc.infiniteStream(fc.boolean()), async (index, upper) => {
-          const [path = '', query = ''] = (paths[index] ?? '').split('?');
-          const mixed = path
-            .split('')
-            .map((letter) => (upper.next().value === true ? letter.toUpperCase() : letter.toLowerCase()))
-            .join('');
-          const answer = await rig.call('GET', `${mixed}?${query}`);
-          expect(answer.status).toBe(200);
-          expect(answer.text).toBe(told[index]);
-        }),
-        { numRuns: 60, seed: 18 },
-      );
-      const shouted = setPath(rig, 'a').toUpperCase();
-      expect((await rig.call('POST', `${shouted}/DELETE?${VERSION}`, { body: { instanceIds: ['1'] } })).status).toBe(202);
-    } finally {
-      await rig.stop();
-    }
+    const vm = rig.arm.machines.list().find(({ pool }) => pool === 'f')?.id ?? '';
+    const host = rig.arm.machines.list()[0]?.hostName ?? '';
+    const paths = [
+      `${setPath(rig, 'a')}?${VERSION}`,
+      `${setsPath(rig)}?${VERSION}`,
+      `${setPath(rig, 'a', '/virtualMachines')}?${VERSION}`,
+      `${setPath(rig, 'a', '/virtualMachines/1/instanceView')}?${VERSION}`,
+      `${setPath(rig, 'a', '/instanceView')}?${VERSION}`,
+      `${vm}?${VERSION}`,
+      poolPath(rig, 'a'),
+      poolPath(rig, 'a', '/machines'),
+      poolPath(rig, 'a', `/machines/${host}`),
+      `/subscriptions/${rig.spec.subscriptionId}/providers/Microsoft.Compute/locations/westeurope/usages?${VERSION}`,
+      `/subscriptions/${rig.spec.subscriptionId}/providers/Microsoft.Compute/locations/westeurope/virtualMachineScaleSets?${VERSION}`,
+      `/subscriptions/${rig.spec.subscriptionId}/resourceGroups/${RG}/providers/Microsoft.Compute/virtualMachines?${VERSION}`,
+    ];
+    const told = await Promise.all(paths.map(async (path) => (await rig.call('GET', path)).text));
+    await fc.assert(
+      fc.asyncProperty(fc.nat(paths.length - 1), fc.infiniteStream(fc.boolean()), async (index, upper) => {
+        const [path = '', query = ''] = (paths[index] ?? '').split('?');
+        const mixed = path
+          .split('')
+          .map((letter) => (upper.next().value === true ? letter.toUpperCase() : letter.toLowerCase()))
+          .join('');
+        const answer = await rig.call('GET', `${mixed}?${query}`);
+        expect(answer.status).toBe(200);
+        expect(answer.text).toBe(told[index]);
+      }),
+      { numRuns: 60, seed: 18 },
+    );
+    const shouted = setPath(rig, 'a').toUpperCase();
+    expect((await rig.call('POST', `${shouted}/DELETE?${VERSION}`, { body: { instanceIds: ['1'] } })).status).toBe(202);
   });
 });
 

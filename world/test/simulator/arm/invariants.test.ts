@@ -119,6 +119,5 @@ describe('invariants', () => {
     expect(machine?.providerId).toMatch(
       /^azure:\/\/\/subscriptions\/.*\/resourceGroups\/mc_rg_aks_westeurope\/providers\/Microsoft.Compute\/virtualMachineScaleSets\/aks-a-\d{8}-vmss\/virtualMachines\/1$/,
     );
-    await rig.stop();
   });
 });

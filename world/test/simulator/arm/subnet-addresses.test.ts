@@ -23,7 +23,6 @@ describe('a subnet of eight addresses; Azure reserves five', () => {
     expect((await operationOf(rig, put)).json).toMatchObject({ status: 'Failed', error: { code: 'SubnetIsFull', message, target: '3' } });
     expect([states(rig), stateOf(rig, 'a').capacity]).toEqual([['Succeeded', 'Succeeded', 'Succeeded', 'SubnetIsFull'], 4]);
     expect(await addressesInUse(rig)).toBe(3);
-    await rig.stop();
   });
 
   it('an instance that is being deleted keeps its address until it is gone, a deallocated one for good', async () => {
@@ -40,7 +39,6 @@ describe('a subnet of eight addresses; Azure reserves five', () => {
     await scale(rig, 'a', 3);
     rig.clock.advance(10 * MINUTE);
     expect([states(rig), await addressesInUse(rig)]).toEqual([['Succeeded', 'Succeeded', 'Succeeded'], 3]);
-    await rig.stop();
   });
 
   it('with flat networking a node takes one address for itself and one for each of its pods', async () => {
@@ -49,7 +47,6 @@ describe('a subnet of eight addresses; Azure reserves five', () => {
     rig.clock.advance(10 * MINUTE);
     expect([states(rig), await addressesInUse(rig)]).toEqual([['Succeeded', 'Succeeded', 'SubnetIsFull'], 8]);
     expect((await operationOf(rig, put)).text).toContain('does not have enough capacity for 4 IP addresses');
-    await rig.stop();
   });
 
   it('of a VMs pool counts like any other node', async () => {
@@ -58,6 +55,5 @@ describe('a subnet of eight addresses; Azure reserves five', () => {
     await scale(rig, 'a', 3);
     rig.clock.advance(10 * MINUTE);
     expect(states(rig)).toEqual(['Succeeded', 'Succeeded', 'SubnetIsFull']);
-    await rig.stop();
   });
 });

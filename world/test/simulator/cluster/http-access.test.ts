@@ -1,9 +1,11 @@
 /** What `kubectl apply -k` and Helm also need: dry runs, roles and their bindings, secrets. */
-import { afterEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { aBudgetDraft, aDeployment, aMap, aMachine, MAPS, setStage, type Stage } from './stage.ts';
 
 let stage: Stage;
-afterEach(() => stage.stop());
+beforeEach(async () => {
+  stage = await setStage();
+});
 
 /** All objects with their versions. */
 const stored = (): string =>
@@ -41,7 +43,6 @@ describe('dryRun=All', () => {
   });
 
   it('refuses what the write would be refused for, and any other value', async () => {
-    stage = await setStage();
     const { client } = stage;
     await client.call('POST', MAPS, aMap('a'));
     expect((await client.call('POST', `${MAPS}?dryRun=All`, aMap('a'))).status).toBe(409);
@@ -68,7 +69,6 @@ describe('dryRun=All', () => {
 
 describe('roles and bindings', () => {
   it('are kept, with the groups that a server fills in, and shown', async () => {
-    stage = await setStage();
     const { client } = stage;
     const rules = [{ apiGroups: [''], resources: ['pods'], verbs: ['get'] }];
     expect((await client.call('POST', `${RBAC}/clusterroles`, { metadata: { name: 'system:Reader' }, rules })).status).toBe(201);
@@ -105,14 +105,12 @@ describe('roles and bindings', () => {
       'subjects[0].namespace',
     ],
   ])('%s is refused', async (_what, path, body, field) => {
-    stage = await setStage();
     const answer = await stage.client.call('POST', path, body);
     expect(answer).toMatchObject({ status: 422, body: { reason: 'Invalid' } });
     expect(JSON.stringify(answer.body)).toContain(field);
   });
 
   it('a binding keeps its role for ever', async () => {
-    stage = await setStage();
     const { client } = stage;
     await client.call('POST', BINDINGS, binding({ kind: 'Role', name: 'r' }));
     expect((await client.call('PUT', `${BINDINGS}/b`, binding({ kind: 'Role', name: 'other' }))).status).toBe(422);
@@ -124,7 +122,6 @@ describe('roles and bindings', () => {
 
 describe('secrets', () => {
   it('keep text as bytes', async () => {
-    stage = await setStage();
     const path = '/api/v1/namespaces/default/secrets';
     const made = await stage.client.call('POST', path, { metadata: { name: 's' }, data: { a: 'Yg==' }, stringData: { c: 'd' } });
     expect(made.body).toMatchObject({ type: 'Opaque', data: { a: 'Yg==', c: 'ZA==' } });
@@ -133,6 +130,5 @@ describe('secrets', () => {
 });
 
 it('an idle connection stays open for 90 seconds: a client that is slow to send does not find it closed', async () => {
-  stage = await setStage();
   expect((await stage.client.call('GET', MAPS)).headers['keep-alive']).toBe('timeout=90');
 });

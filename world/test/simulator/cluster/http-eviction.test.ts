@@ -1,8 +1,7 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { aBudgetDraft, aDeployment, aMachine, aPodDraft, setStage, type Stage } from './stage.ts';
 
 let stage: Stage;
-afterEach(() => stage.stop());
 
 describe('eviction', () => {
   const path = (name: string): string => `/api/v1/namespaces/default/pods/${name}/eviction`;

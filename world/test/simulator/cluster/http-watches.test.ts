@@ -1,15 +1,16 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { aMap, MAPS, setStage, type Stage } from './stage.ts';
 
 let stage: Stage;
-afterEach(() => stage.stop());
+beforeEach(async () => {
+  stage = await setStage();
+});
 
 describe('watches', () => {
   const shown = (event: { type: string; object: { readonly [key: string]: unknown } } | undefined): string =>
     event === undefined ? 'end' : `${event.type} ${String((event.object['metadata'] as { name?: string } | undefined)?.name)}`;
 
   it('begins with what is there, then follows', async () => {
-    stage = await setStage();
     await stage.client.call('POST', MAPS, aMap('a'));
     const watch = await stage.client.watch(`${MAPS}?watch=true`);
     expect(shown(await watch.next())).toBe('ADDED a');
@@ -25,7 +26,6 @@ describe('watches', () => {
   });
 
   it('replays from a version', async () => {
-    stage = await setStage();
     const version = stage.cluster.resourceVersion();
     await stage.client.call('POST', MAPS, aMap('a'));
     await stage.client.call('DELETE', `${MAPS}/a`);
@@ -51,7 +51,6 @@ describe('watches', () => {
   );
 
   it('ends initial events with the bookmark that says so', async () => {
-    stage = await setStage();
     await stage.client.call('POST', MAPS, aMap('a'));
     const query = 'watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true';
     const watch = await stage.client.watch(`${MAPS}?${query}`);
@@ -69,13 +68,11 @@ describe('watches', () => {
   it.each(['sendInitialEvents=true', 'sendInitialEvents=true&resourceVersionMatch=NotOlderThan', 'resourceVersionMatch=NotOlderThan'])(
     'answers 422 to %s alone',
     async (query) => {
-      stage = await setStage();
       expect((await stage.client.call('GET', `${MAPS}?watch=true&${query}`)).status).toBe(422);
     },
   );
 
   it('sends bookmarks by the world clock to those who asked', async () => {
-    stage = await setStage();
     const watch = await stage.client.watch(`${MAPS}?watch=true&allowWatchBookmarks=true`);
     stage.clock.advance(60_000);
     expect(await watch.next()).toMatchObject({
@@ -86,7 +83,6 @@ describe('watches', () => {
   });
 
   it('ends after timeoutSeconds, with a last bookmark', async () => {
-    stage = await setStage();
     const watch = await stage.client.watch(`${MAPS}?watch=true&allowWatchBookmarks=true&timeoutSeconds=30`);
     stage.clock.advance(30_000);
     expect((await watch.next())?.type).toBe('BOOKMARK');
@@ -95,7 +91,6 @@ describe('watches', () => {
   });
 
   it('reports an expired version inside the stream', async () => {
-    stage = await setStage();
     const version = stage.cluster.resourceVersion();
     await stage.client.call('POST', MAPS, aMap('a'));
     stage.cluster.control.compact();
@@ -114,7 +109,6 @@ describe('watches', () => {
   });
 
   it('adds and deletes what enters and leaves the selection', async () => {
-    stage = await setStage();
     const watch = await stage.client.watch(`${MAPS}?watch=true&labelSelector=on`);
     const patch = (labels: unknown): Promise<unknown> =>
       stage.client.call('PATCH', `${MAPS}/a`, { metadata: { labels } }, { contentType: 'application/merge-patch+json' });
@@ -131,7 +125,6 @@ describe('watches', () => {
   });
 
   it('is cut by the control surface, and can be taken up again without loss', async () => {
-    stage = await setStage();
     const version = stage.cluster.resourceVersion();
     const watch = await stage.client.watch(`${MAPS}?watch=true&resourceVersion=${version}`);
     stage.cluster.control.dropWatches();

@@ -1,24 +1,23 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { aMap, MAPS, aDeployment, aMachine, aPodDraft, setStage, type Stage } from './stage.ts';
 
 let stage: Stage;
-afterEach(() => stage.stop());
+beforeEach(async () => {
+  stage = await setStage();
+});
 
 describe('access', () => {
   it.each(['wrong', ''])('answers 401 to the token "%s"', async (token) => {
-    stage = await setStage();
     const answer = await stage.client.call('GET', '/api/v1/nodes', undefined, { token });
     expect(answer).toMatchObject({ status: 401, body: { kind: 'Status', status: 'Failure', reason: 'Unauthorized', code: 401 } });
   });
 
   it('answers permission questions with yes', async () => {
-    stage = await setStage();
     const answer = await stage.client.call('POST', '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews', { spec: {} });
     expect(answer).toMatchObject({ status: 201, body: { status: { allowed: true } } });
   });
 
   it('writes unknown paths loudly to the journal', async () => {
-    stage = await setStage();
     expect((await stage.client.call('GET', '/apis/example.com/v1/things')).status).toBe(404);
     expect(stage.cluster.journal().at(-1)).toMatchObject({
       url: '/apis/example.com/v1/things',
@@ -28,7 +27,6 @@ describe('access', () => {
   });
 
   it('keeps a journal of who asked for what', async () => {
-    stage = await setStage();
     await stage.client.call('POST', MAPS, aMap('a'));
     await stage.client.call('GET', '/api/v1/namespaces/default/pods/nobody?x=y');
     await stage.client.call('POST', '/api/v1/namespaces/default/pods/nobody/eviction', {});
@@ -42,13 +40,11 @@ describe('access', () => {
   });
 
   it('answers 400 to a body that is no JSON and 415 to one that does not claim to be', async () => {
-    stage = await setStage();
     expect((await stage.client.call('POST', MAPS, '{')).status).toBe(400);
     expect((await stage.client.call('POST', MAPS, 'k8s', { contentType: 'application/vnd.kubernetes.protobuf' })).status).toBe(415);
   });
 
   it('gives a kubeconfig with the CA and the token inline', async () => {
-    stage = await setStage();
     const config = JSON.parse(stage.cluster.kubeconfig()) as {
       clusters: { cluster: Record<string, string> }[];
       users: { user: { token: string } }[];
@@ -63,7 +59,6 @@ describe('access', () => {
 
 describe('discovery', () => {
   it('lists groups and resources with their subresources', async () => {
-    stage = await setStage();
     const groups = await stage.client.call('GET', '/apis');
     expect(JSON.stringify(groups.body['groups'])).toContain('"policy/v1"');
     const core = await stage.client.call('GET', '/api/v1');
@@ -72,7 +67,6 @@ describe('discovery', () => {
   });
 
   it('aggregates when asked to', async () => {
-    stage = await setStage();
     const answer = await stage.client.call('GET', '/apis', undefined, {
       accept: 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList',
     });
@@ -81,7 +75,6 @@ describe('discovery', () => {
   });
 
   it('says in OpenAPI that the server validates fields', async () => {
-    stage = await setStage();
     const answer = await stage.client.call('GET', '/openapi/v3/apis/apps/v1');
     const patch = answer.body['paths']?.['/apis/apps/v1/namespaces/{namespace}/deployments/{name}']?.['patch'];
     expect(JSON.stringify(patch)).toContain('fieldValidation');
@@ -103,7 +96,6 @@ describe('lists', () => {
     (body['items'] as { metadata: { name: string } }[]).map((item) => item.metadata.name);
 
   it('pages over one consistent picture', async () => {
-    stage = await setStage();
     await fill(5);
     const first = await stage.client.call('GET', `${MAPS}?limit=2`);
     expect(first.body['metadata']).toMatchObject({ remainingItemCount: 3 });
@@ -117,7 +109,6 @@ describe('lists', () => {
   });
 
   it('answers 410 to a page token from before a compaction', async () => {
-    stage = await setStage();
     await fill(3);
     const first = await stage.client.call('GET', `${MAPS}?limit=1`);
     stage.cluster.control.compact();
@@ -129,7 +120,6 @@ describe('lists', () => {
   });
 
   it('selects by labels and fields, in one namespace or all', async () => {
-    stage = await setStage();
     await fill(4);
     expect(namesOf((await stage.client.call('GET', `${MAPS}?labelSelector=parity%3Dodd`)).body)).toEqual(['m1', 'm3']);
     expect(namesOf((await stage.client.call('GET', `/api/v1/configmaps?fieldSelector=metadata.name%3Dcoredns`)).body)).toEqual(['coredns']);
@@ -137,7 +127,6 @@ describe('lists', () => {
   });
 
   it('answers 504 to a version of the future', async () => {
-    stage = await setStage();
     const answer = await stage.client.call('GET', `${MAPS}?resourceVersion=${stage.cluster.resourceVersion() + 10}`);
     expect(answer).toMatchObject({
       status: 504,
@@ -167,7 +156,6 @@ describe('lists', () => {
   });
 
   it('deletes what a selector selects', async () => {
-    stage = await setStage();
     await fill(4);
     await stage.client.call('DELETE', `${MAPS}?labelSelector=parity%3Deven`);
     expect(namesOf((await stage.client.call('GET', MAPS)).body)).toEqual(['m1', 'm3']);
@@ -176,7 +164,6 @@ describe('lists', () => {
 
 describe('writes', () => {
   it('patches in three ways and refuses an unknown one', async () => {
-    stage = await setStage();
     await stage.client.call('POST', MAPS, aMap('a'));
     const patch = (contentType: string, body: unknown): Promise<{ status: number; body: unknown }> =>
       stage.client.call('PATCH', `${MAPS}/a`, body, { contentType });
@@ -196,7 +183,6 @@ describe('writes', () => {
   });
 
   it('meets a conflict when a patch carries an old version', async () => {
-    stage = await setStage();
     await stage.client.call('POST', MAPS, aMap('a'));
     const patch = { metadata: { resourceVersion: '1' }, data: { a: '1' } };
     const answer = await stage.client.call('PATCH', `${MAPS}/a`, patch, { contentType: 'application/merge-patch+json' });
@@ -204,7 +190,6 @@ describe('writes', () => {
   });
 
   it('scales by the subresource', async () => {
-    stage = await setStage();
     stage.cluster.apply(aDeployment('web', 2));
     const path = '/apis/apps/v1/namespaces/default/deployments/web/scale';
     expect((await stage.client.call('GET', path)).body).toMatchObject({
@@ -219,7 +204,6 @@ describe('writes', () => {
   });
 
   it('writes status through its subresource only', async () => {
-    stage = await setStage();
     stage.cluster.apply(aPodDraft('p', { spec: { nodeSelector: { no: 'where' } } }));
     const merge = { contentType: 'application/merge-patch+json' };
     const path = '/api/v1/namespaces/default/pods/p';
@@ -232,7 +216,6 @@ describe('writes', () => {
   });
 
   it('takes a null field as an absent one', async () => {
-    stage = await setStage();
     const budget = {
       apiVersion: 'policy/v1',
       kind: 'PodDisruptionBudget',
@@ -256,7 +239,6 @@ describe('writes', () => {
   });
 
   it('shows one event in two API groups', async () => {
-    stage = await setStage();
     const event = {
       apiVersion: 'events.k8s.io/v1',
       kind: 'Event',
@@ -282,7 +264,6 @@ describe('writes', () => {
 
 describe('faults', () => {
   it('fails the next requests that match, and no others', async () => {
-    stage = await setStage();
     stage.cluster.control.failNext(2, 500, { resource: 'configmaps', verb: 'list' });
     const statuses = [];
     for (const path of [MAPS, '/api/v1/nodes', MAPS, MAPS]) statuses.push((await stage.client.call('GET', path)).status);
@@ -290,7 +271,6 @@ describe('faults', () => {
   });
 
   it('becomes unreachable and reachable again', async () => {
-    stage = await setStage();
     const watch = await stage.client.watch(`${MAPS}?watch=true`);
     stage.cluster.control.pause();
     await expect(watch.next()).rejects.toThrow();

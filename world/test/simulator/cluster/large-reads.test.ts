@@ -1,10 +1,9 @@
 /** Lists and watches of many objects are sent in portions, as fast as the client reads, and stay consistent meanwhile. */
-import { afterEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { KubeObject, ObjectDraft } from '../../../simulator/cluster/store/objects.ts';
 import { aMap, MAPS, setStage, type Stage } from './stage.ts';
 
 let stage: Stage;
-afterEach(() => stage.stop());
 
 const COUNT = 1_100;
 /** With these, all objects are more than a socket holds: the server waits for the client. */

@@ -1,11 +1,13 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { conditionOf, type NodeObject, type PodObject } from '../../../simulator/cluster/store/objects.ts';
 import { allocatableOf, reservedCpuMillis, reservedMemoryMiB } from '../../../simulator/cluster/controllers/node-object.ts';
 import { FINISH_SECONDS_ANNOTATION, STOP_SECONDS_ANNOTATION } from '../../../simulator/cluster/controllers/kubelet-pods.ts';
 import { aDeployment, aMachine, aPodDraft, setStage, type Stage } from './stage.ts';
 
 let stage: Stage;
-afterEach(() => stage?.stop());
+beforeEach(async () => {
+  stage = await setStage([aMachine('n1')]);
+});
 
 function node(name: string): NodeObject | undefined {
   return stage.cluster.store.nodes().find((candidate) => candidate.metadata.name === name);
@@ -122,7 +124,6 @@ describe('a machine that boots', () => {
   });
 
   it('is there at once, and old, when it ran before the world began', async () => {
-    stage = await setStage([aMachine('n1')]);
     expect(readyOf('n1')).toBe('True');
     expect(node('n1')?.metadata.creationTimestamp).toBe('2026-11-20T23:00:00Z');
     // Autoscalers take a node as an example for its pool only a minute after it became ready.
@@ -133,7 +134,6 @@ describe('a machine that boots', () => {
 
 describe('a machine that stops', () => {
   it('keeps what others than its kubelet wrote of it, as an announcement of its end', async () => {
-    stage = await setStage([aMachine('n1')]);
     stage.park.tell({ kind: 'preempt-scheduled', machine: aMachine('n1'), notBeforeMs: stage.clock.now() + 30_000 });
     stage.clock.advance(30_000);
     stage.park.end('n1', 'stopped');
@@ -144,7 +144,6 @@ describe('a machine that stops', () => {
   });
 
   it('turns its node unknown after the grace, and its pods not ready', async () => {
-    stage = await setStage([aMachine('n1')]);
     stage.cluster.apply(aPodDraft('p'));
     stage.clock.advance(5_000);
     stage.park.end('n1', 'stopped');
@@ -161,7 +160,6 @@ describe('a machine that stops', () => {
   });
 
   it('loses pods after the 300 s they tolerate; they hang until the node goes', async () => {
-    stage = await setStage([aMachine('n1')]);
     stage.cluster.apply(aPodDraft('p'));
     stage.clock.advance(5_000);
     stage.park.end('n1', 'stopped');
@@ -174,7 +172,6 @@ describe('a machine that stops', () => {
   });
 
   it('comes back with its node and its pods', async () => {
-    stage = await setStage([aMachine('n1')]);
     stage.cluster.apply(aPodDraft('p'));
     stage.clock.advance(5_000);
     stage.park.end('n1', 'stopped');
@@ -189,7 +186,6 @@ describe('a machine that stops', () => {
 
 describe('a machine that is gone', () => {
   it('loses its node 10 s later and its pods 40 s after that; their owners make new ones', async () => {
-    stage = await setStage([aMachine('n1')]);
     stage.cluster.apply(aDeployment('web', 1));
     stage.clock.advance(5_000);
     const [before] = stage.cluster.store.boundPods().filter((found) => found.metadata.namespace === 'default');
@@ -221,7 +217,6 @@ describe('a machine that is gone', () => {
   });
 
   it('keeps its node when a machine of that name runs again by then', async () => {
-    stage = await setStage([aMachine('n1')]);
     stage.park.end('n1', 'gone');
     stage.clock.advance(5_000);
     stage.park.boot(aMachine('n1'));
@@ -237,7 +232,6 @@ describe('pods that terminate', () => {
     ['never later than their grace', { [STOP_SECONDS_ANNOTATION]: '99' }, undefined, 30_000],
     ['never later than the grace of the request', { [STOP_SECONDS_ANNOTATION]: '99' }, 7, 7_000],
   ])('stop %s', async (_name, annotations, gracePeriodSeconds, expectedMs) => {
-    stage = await setStage([aMachine('n1')]);
     stage.cluster.apply(aPodDraft('p', { annotations }));
     stage.clock.advance(5_000);
     await stage.client.call('DELETE', '/api/v1/namespaces/default/pods/p', gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds });
@@ -248,7 +242,6 @@ describe('pods that terminate', () => {
   });
 
   it('hold their resources until they are gone', async () => {
-    stage = await setStage([aMachine('n1')]);
     stage.cluster.apply(aPodDraft('big', { cpu: '3', annotations: { [STOP_SECONDS_ANNOTATION]: '20' } }));
     stage.clock.advance(5_000);
     stage.cluster.remove(aPodDraft('big'));
@@ -278,7 +271,6 @@ describe('pods that end by themselves', () => {
   });
 
   it('do not, where their containers are restarted', async () => {
-    stage = await setStage([aMachine('n1')]);
     stage.cluster.apply(finishing('Always'));
     stage.clock.advance(300_000);
     expect(pod('run')?.status.phase).toBe('Running');
@@ -287,7 +279,6 @@ describe('pods that end by themselves', () => {
 
 describe('requests', () => {
   it('are announced one by one', async () => {
-    stage = await setStage([aMachine('n1')]);
     stage.cluster.apply(aPodDraft('p'));
     stage.clock.advance(5_000);
     const seen: string[] = [];
@@ -301,7 +292,6 @@ describe('requests', () => {
 
 describe('taints that people set', () => {
   it('drive out at once what does not tolerate NoExecute', async () => {
-    stage = await setStage([aMachine('n1')]);
     stage.cluster.apply(aPodDraft('leaves'));
     stage.cluster.apply(aPodDraft('stays', { spec: { tolerations: [{ operator: 'Exists' }] } }));
     stage.clock.advance(5_000);
@@ -313,7 +303,6 @@ describe('taints that people set', () => {
   });
 
   it('show a cordon as a taint, and take it away again', async () => {
-    stage = await setStage([aMachine('n1')]);
     const cordon = (unschedulable: boolean | null): Promise<unknown> =>
       stage.client.call('PATCH', '/api/v1/nodes/n1', { spec: { unschedulable } }, { contentType: 'application/merge-patch+json' });
     await cordon(true);
@@ -327,7 +316,6 @@ describe('taints that people set', () => {
 
 describe('the judge of deletions', () => {
   async function withPod(rest: Parameters<typeof aPodDraft>[1] = {}): Promise<void> {
-    stage = await setStage([aMachine('n1')]);
     stage.cluster.apply(aPodDraft('p', rest));
     stage.clock.advance(5_000);
   }

@@ -1,9 +1,8 @@
 /** A waiting pod is not written for each node that comes, and is bound to the first that it fits on. */
-import { afterEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { aMachine, aPodDraft, setStage, type Stage } from './stage.ts';
 
 let stage: Stage;
-afterEach(() => stage.stop());
 
 const READY_MS = 15_000;
 

@@ -1,5 +1,6 @@
 /** A cluster in virtual time with VMs that the test creates and removes, and a plain HTTPS client for it. */
 import { Agent, request } from 'undici';
+import { onTestFinished } from 'vitest';
 import type { SimulatedVm, VmChange, VmFeed } from '../../../simulator/base/vm-feed.ts';
 import { startCluster, type ClusterOptions, type SimCluster } from '../../../simulator/cluster/cluster.ts';
 import type { ObjectDraft, PodSpec } from '../../../simulator/cluster/store/objects.ts';
@@ -183,7 +184,7 @@ function readLines(body: AsyncIterable<Buffer>): Pick<OpenWatch, 'next'> {
 const tls = createServerTls(Date.now());
 
 /** Starts a cluster with the given VMs running. It returns once the objects of AKS are ready. */
-export async function setStage(machines: readonly SimulatedVm[] = [], rest: Partial<ClusterOptions> = {}): Promise<Stage> {
+export async function startStage(machines: readonly SimulatedVm[] = [], rest: Partial<ClusterOptions> = {}): Promise<Stage> {
   const clock = new VirtualSimClock(START_MS);
   const park = new TestVmFeed(machines);
   const violations = new ViolationLog();
@@ -195,6 +196,13 @@ export async function setStage(machines: readonly SimulatedVm[] = [], rest: Part
     await cluster.stop();
   };
   return { clock, park, violations, cluster, client, stop };
+}
+
+/** The same, until the test is over. */
+export async function setStage(...given: Parameters<typeof startStage>): Promise<Stage> {
+  const stage = await startStage(...given);
+  onTestFinished(() => stage.stop());
+  return stage;
 }
 
 export function aPodDraft(

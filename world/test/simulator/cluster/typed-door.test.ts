@@ -3,11 +3,11 @@ import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AutoscalerError } from '../../../../src/lib/errors.ts';
 import type { ObjectDraft } from '../../../simulator/cluster/store/objects.ts';
-import { aMachine, aPodDraft, setStage, type Stage } from './stage.ts';
+import { aMachine, aPodDraft, startStage, type Stage } from './stage.ts';
 
 let stage: Stage;
 beforeAll(async () => {
-  stage = await setStage([aMachine('n1')]);
+  stage = await startStage([aMachine('n1')]);
 });
 afterAll(() => stage.stop());
 

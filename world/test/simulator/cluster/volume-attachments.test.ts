@@ -1,10 +1,9 @@
 /** Disks are attached before their pods start, to one node at a time, and leave a silent node after six minutes. */
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { ObjectDraft } from '../../../simulator/cluster/store/objects.ts';
 import { aMachine, aPodDraft, setStage, type Stage } from './stage.ts';
 
 let stage: Stage;
-afterEach(() => stage.stop());
 
 const SECOND = 1_000;
 const CLAIM: ObjectDraft = {

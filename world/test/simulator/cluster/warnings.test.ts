@@ -1,9 +1,11 @@
 /** A kind that nothing in the world acts on says so in the Warning header, which kubectl prints. */
-import { afterEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { aDeployment, setStage, type Stage } from './stage.ts';
 
 let stage: Stage;
-afterEach(() => stage.stop());
+beforeEach(async () => {
+  stage = await setStage();
+});
 
 const TEMPLATE = { metadata: { labels: { app: 'a' } }, spec: { containers: [{ name: 'c', image: 'i' }] } };
 const SELECTOR = { matchLabels: { app: 'a' } };
@@ -21,7 +23,6 @@ const ROWS: readonly (readonly [string, string, string, unknown, string])[] = [
 
 describe('a kind without a controller', () => {
   it.each(ROWS)('%s %s: each write has a warning, a read and a refusal have none', async (root, kind, plural, spec, says) => {
-    stage = await setStage();
     const path = `/${root}/namespaces/default/${plural}`;
     const object = { apiVersion: root.replace(/^apis?\//, ''), kind, metadata: { name: 'a' }, spec };
     const warning = `299 - "the simulated cluster has no controller for ${kind}: it is stored, and ${says}"`;
@@ -35,7 +36,6 @@ describe('a kind without a controller', () => {
   });
 
   it('a change of its scale has the warning, too', async () => {
-    stage = await setStage();
     const path = '/apis/apps/v1/namespaces/default/statefulsets';
     const set = { apiVersion: 'apps/v1', kind: 'StatefulSet', metadata: { name: 'a' }, spec: { selector: SELECTOR, template: TEMPLATE } };
     await stage.client.call('POST', path, set);
@@ -47,14 +47,12 @@ describe('a kind without a controller', () => {
     ['LoadBalancer', '299 - "the simulated cluster has no load balancers: the Service gets no external address"'],
     ['ClusterIP', undefined],
   ])('a Service of type %s: %s', async (type, warning) => {
-    stage = await setStage();
     const service = { apiVersion: 'v1', kind: 'Service', metadata: { name: 's' }, spec: { type, ports: [{ port: 80 }] } };
     const created = await stage.client.call('POST', '/api/v1/namespaces/default/services', service);
     expect([created.status, created.headers['warning']]).toEqual([201, warning]);
   });
 
   it('a kind with a controller has none', async () => {
-    stage = await setStage();
     const created = await stage.client.call('POST', '/apis/apps/v1/namespaces/default/deployments', aDeployment('web', 1));
     expect([created.status, created.headers['warning']]).toEqual([201, undefined]);
   });

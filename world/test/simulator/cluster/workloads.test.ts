@@ -1,9 +1,11 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { type BudgetObject, type PodObject, type ReplicatedObject, conditionOf } from '../../../simulator/cluster/store/objects.ts';
 import { aBudgetDraft, aDeployment, aMachine, aPodDraft, setStage, type Stage } from './stage.ts';
 
 let stage: Stage;
-afterEach(() => stage.stop());
+beforeEach(async () => {
+  stage = await setStage([aMachine('n1')]);
+});
 
 const own = (): readonly PodObject[] => stage.cluster.store.pods().filter((pod) => pod.metadata.namespace === 'default');
 const running = (): readonly PodObject[] =>
@@ -36,7 +38,6 @@ describe('what AKS puts there', () => {
     const picture = async (): Promise<string> => {
       stage = await setStage([aMachine('sys', { pool: 'system' })]);
       const text = JSON.stringify([stage.cluster.store.pods(), stage.cluster.store.events()]);
-      await stage.stop();
       return text;
     };
     expect(await picture()).toBe(await picture());
@@ -45,7 +46,6 @@ describe('what AKS puts there', () => {
 
 describe('deployments', () => {
   it('come up and say so', async () => {
-    stage = await setStage([aMachine('n1')]);
     stage.cluster.apply(aDeployment('web', 3));
     stage.clock.advance(5_000);
     expect(running()).toHaveLength(3);
@@ -60,7 +60,6 @@ describe('deployments', () => {
   });
 
   it('follow a change of scale both ways', async () => {
-    stage = await setStage([aMachine('n1')]);
     stage.cluster.apply(aDeployment('web', 3));
     stage.clock.advance(5_000);
     stage.cluster.apply(aDeployment('web', 5));
@@ -87,7 +86,6 @@ describe('deployments', () => {
   });
 
   it('roll a new template out without falling below what is allowed', async () => {
-    stage = await setStage([aMachine('n1')]);
     stage.cluster.apply(aDeployment('web', 4));
     stage.clock.advance(5_000);
     stage.cluster.apply(aDeployment('web', 4, { image: 'test:2' }));
@@ -105,7 +103,6 @@ describe('deployments', () => {
   });
 
   it('roll back to an earlier ReplicaSet', async () => {
-    stage = await setStage([aMachine('n1')]);
     for (const image of ['test:1', 'test:2', 'test:1']) {
       stage.cluster.apply(aDeployment('web', 2, { image }));
       stage.clock.advance(20_000);
@@ -116,7 +113,6 @@ describe('deployments', () => {
   });
 
   it('with Recreate, end all old pods before the first new one', async () => {
-    stage = await setStage([aMachine('n1')]);
     const spec = { strategy: { type: 'Recreate' } };
     stage.cluster.apply(aDeployment('web', 2, { spec }));
     stage.clock.advance(5_000);
@@ -129,7 +125,6 @@ describe('deployments', () => {
   });
 
   it('keep pending pods pending, with the reason, and bind them when there is room', async () => {
-    stage = await setStage([aMachine('n1')]);
     stage.cluster.apply(aDeployment('web', 5, { cpu: '1' }));
     stage.clock.advance(5_000);
     expect(running()).toHaveLength(3);
@@ -161,7 +156,6 @@ describe('scheduling order', () => {
   });
 
   it('leaves gated pods and those of other schedulers alone', async () => {
-    stage = await setStage([aMachine('n1')]);
     stage.cluster.apply(aPodDraft('gated', { spec: { schedulingGates: [{ name: 'wait' }] } }));
     stage.cluster.apply(aPodDraft('foreign', { spec: { schedulerName: 'other' } }));
     stage.clock.advance(5_000);
@@ -183,7 +177,6 @@ describe('budgets', () => {
     [{ maxUnavailable: '30%' }, { disruptionsAllowed: 2, desiredHealthy: 2, expectedPods: 4 }],
     [{ maxUnavailable: 0 }, { disruptionsAllowed: 0, desiredHealthy: 4, expectedPods: 4 }],
   ])('%j over four healthy pods', async (spec, expected) => {
-    stage = await setStage([aMachine('n1')]);
     stage.cluster.apply(aDeployment('web', 4));
     stage.cluster.apply(aBudgetDraft('web', { selector: { matchLabels: { app: 'web' } }, ...spec }));
     stage.clock.advance(5_000);
@@ -195,7 +188,6 @@ describe('budgets', () => {
   });
 
   it('follows pods that become unhealthy', async () => {
-    stage = await setStage([aMachine('n1')]);
     stage.cluster.apply(aDeployment('web', 2));
     stage.cluster.apply(aBudgetDraft('web', { minAvailable: 1, selector: { matchLabels: { app: 'web' } } }));
     stage.clock.advance(5_000);
@@ -211,7 +203,6 @@ describe('budgets', () => {
 describe('garbage', () => {
   const path = '/apis/apps/v1/namespaces/default/deployments/web';
   async function withWeb(): Promise<void> {
-    stage = await setStage([aMachine('n1')]);
     stage.cluster.apply(aDeployment('web', 2));
     stage.clock.advance(5_000);
   }
@@ -273,7 +264,6 @@ describe('daemon sets', () => {
   });
 
   it('cover nodes that come and leave those that go', async () => {
-    stage = await setStage([aMachine('n1')]);
     stage.cluster.apply(agent());
     stage.clock.advance(5_000);
     stage.park.boot(aMachine('n2'));

@@ -145,24 +145,20 @@ async function day(rig: Rig, name: string): Promise<readonly Chapter[]> {
 async function dayUnder(number: number | undefined, pool: string | undefined): Promise<readonly Chapter[]> {
   const rig = await startRig(WORLD, { knobs: { pageSize: 2 } });
   const name = rig.set('a');
-  try {
-    if (number === 18)
-      await rig.compute.virtualMachineScaleSets
-        .createOrUpdate(RG, name, { location: 'westeurope', sku: { name: 'Standard_D4s_v5', capacity: 4 } })
-        .submitted();
-    if (number !== undefined) {
-      const raised = await rig.call('POST', '/_emu/faults', {
-        body: { catalogue: number, ...(pool === undefined ? {} : { match: { pool } }) },
-        token: false,
-      });
-      expect([raised.status, raised.text]).toEqual([201, expect.any(String)]);
-      // Events and their announcements need time.
-      rig.clock.advance(number >= 43 && number <= 50 ? 3 * MINUTE : 1_000);
-    }
-    return await day(rig, name);
-  } finally {
-    await rig.stop();
+  if (number === 18)
+    await rig.compute.virtualMachineScaleSets
+      .createOrUpdate(RG, name, { location: 'westeurope', sku: { name: 'Standard_D4s_v5', capacity: 4 } })
+      .submitted();
+  if (number !== undefined) {
+    const raised = await rig.call('POST', '/_emu/faults', {
+      body: { catalogue: number, ...(pool === undefined ? {} : { match: { pool } }) },
+      token: false,
+    });
+    expect([raised.status, raised.text]).toEqual([201, expect.any(String)]);
+    // Events and their announcements need time.
+    rig.clock.advance(number >= 43 && number <= 50 ? 3 * MINUTE : 1_000);
   }
+  return await day(rig, name);
 }
 
 let clean: Promise<readonly Chapter[]> | undefined;
@@ -261,17 +257,13 @@ describe('the catalogue of incidents', () => {
 
   it('ends when it is removed, what Azure has included', async () => {
     const rig = await startRig(WORLD);
-    try {
-      for (const number of [1, 4, 5, 15]) {
-        const before = JSON.stringify(rig.arm.control.state());
-        expect(rig.arm.control.addCatalogued({ number, id: 'x' })).toBeUndefined();
-        expect(rig.arm.control.removeFault('x')).toBe(true);
-        expect(JSON.stringify(rig.arm.control.state())).toBe(before);
-      }
-      expect(rig.arm.control.removeFault('x')).toBe(false);
-    } finally {
-      await rig.stop();
+    for (const number of [1, 4, 5, 15]) {
+      const before = JSON.stringify(rig.arm.control.state());
+      expect(rig.arm.control.addCatalogued({ number, id: 'x' })).toBeUndefined();
+      expect(rig.arm.control.removeFault('x')).toBe(true);
+      expect(JSON.stringify(rig.arm.control.state())).toBe(before);
     }
+    expect(rig.arm.control.removeFault('x')).toBe(false);
   });
 
   it.each([
@@ -279,40 +271,32 @@ describe('the catalogue of incidents', () => {
     ['second', 'first'],
   ])('leaves nothing behind when two of one thing overlap and the %s ends before the %s', async (earlier, later) => {
     const rig = await startRig(WORLD);
-    try {
-      const numbers = [...INCIDENT_CATALOGUE.keys()].filter((number) => {
-        const made = INCIDENT_CATALOGUE.get(number)?.make({
-          pool: 'a',
-          vmSize: 'Standard_D4s_v5',
-          zone: '1',
-          subnet: 's',
-          location: 'westeurope',
-        });
-        return made !== undefined && !('faults' in made) && !('event' in made);
+    const numbers = [...INCIDENT_CATALOGUE.keys()].filter((number) => {
+      const made = INCIDENT_CATALOGUE.get(number)?.make({
+        pool: 'a',
+        vmSize: 'Standard_D4s_v5',
+        zone: '1',
+        subnet: 's',
+        location: 'westeurope',
       });
-      for (const first of numbers) {
-        for (const second of numbers) {
-          const before = JSON.stringify(rig.arm.control.state());
-          expect(rig.arm.control.addCatalogued({ number: first, id: 'first' })).toBeUndefined();
-          expect(rig.arm.control.addCatalogued({ number: second, id: 'second' })).toBeUndefined();
-          expect([rig.arm.control.removeFault(earlier), rig.arm.control.removeFault(later)]).toEqual([true, true]);
-          expect([first, second, JSON.stringify(rig.arm.control.state())]).toEqual([first, second, before]);
-        }
+      return made !== undefined && !('faults' in made) && !('event' in made);
+    });
+    for (const first of numbers) {
+      for (const second of numbers) {
+        const before = JSON.stringify(rig.arm.control.state());
+        expect(rig.arm.control.addCatalogued({ number: first, id: 'first' })).toBeUndefined();
+        expect(rig.arm.control.addCatalogued({ number: second, id: 'second' })).toBeUndefined();
+        expect([rig.arm.control.removeFault(earlier), rig.arm.control.removeFault(later)]).toEqual([true, true]);
+        expect([first, second, JSON.stringify(rig.arm.control.state())]).toEqual([first, second, before]);
       }
-    } finally {
-      await rig.stop();
     }
   });
 
   it('what it does not have is refused in words', async () => {
     const rig = await startRig(WORLD);
-    try {
-      const answer = await rig.call('POST', '/_emu/faults', { body: { catalogue: 65 }, token: false });
-      expect([answer.status, answer.text]).toEqual([400, expect.stringContaining('no incident 65')]);
-      expect(rig.arm.control.addCatalogued({ number: 43, id: 'x', match: { pool: 'nobody' } })).toContain('pool "nobody" does not exist');
-      expect(isJsonObject(answer.json)).toBe(true);
-    } finally {
-      await rig.stop();
-    }
+    const answer = await rig.call('POST', '/_emu/faults', { body: { catalogue: 65 }, token: false });
+    expect([answer.status, answer.text]).toEqual([400, expect.stringContaining('no incident 65')]);
+    expect(rig.arm.control.addCatalogued({ number: 43, id: 'x', match: { pool: 'nobody' } })).toContain('pool "nobody" does not exist');
+    expect(isJsonObject(answer.json)).toBe(true);
   });
 });

@@ -5,12 +5,8 @@ import { MINUTE, aPool, aWorld, startRig, type Rig } from '../harness.ts';
 
 async function inRig(pool: Parameters<typeof aPool>[1], story: (rig: Rig) => Promise<void> | void): Promise<void> {
   const rig = await startRig(aWorld([aPool('a', pool)]));
-  try {
-    await story(rig);
-    expect(rig.violations.list()).toEqual([]);
-  } finally {
-    await rig.stop();
-  }
+  await story(rig);
+  expect(rig.violations.list()).toEqual([]);
 }
 
 const instances = (rig: Rig) => rig.arm.control.state().sets[0]?.instances ?? [];

@@ -8,12 +8,8 @@ async function rulesAfter(
   { stock = {}, unlisted = false }: { readonly stock?: Readonly<Record<string, number>>; readonly unlisted?: boolean } = {},
 ): Promise<readonly string[]> {
   const rig = await startRig(aWorld([aPool('a', pool)], { stock }), { knobs: { listFailedInstances: !unlisted } });
-  try {
-    await act(rig);
-    return rig.violations.list().map((violation) => violation.rule);
-  } finally {
-    await rig.stop();
-  }
+  await act(rig);
+  return rig.violations.list().map((violation) => violation.rule);
 }
 
 const remove = async (rig: Rig, ids: readonly string[]): Promise<void> => {

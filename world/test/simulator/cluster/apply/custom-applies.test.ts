@@ -1,7 +1,7 @@
 /** Server-side apply of a custom kind, with the schema of its definition. Recorded from Kubernetes 1.35. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { aDefinition, aWidget, DEFINITIONS_PATH, WIDGETS_PATH } from '../schemas/widget.ts';
-import { setStage, type Stage } from '../stage.ts';
+import { startStage, type Stage } from '../stage.ts';
 
 const MERGE = { contentType: 'application/merge-patch+json' };
 const APPLY = { contentType: 'application/apply-patch+yaml' };
@@ -12,7 +12,7 @@ const patch = (query: string, body: unknown, options: { readonly contentType: st
   stage.client.call('PATCH', `${WIDGETS_PATH}/one${query}`, body, options);
 
 beforeAll(async () => {
-  stage = await setStage();
+  stage = await startStage();
   await stage.client.call('POST', DEFINITIONS_PATH, aDefinition());
   stage.clock.advance(1_000);
   const widget = aWidget('one', { size: 2, parts: [{ id: 'a' }], free: { any: { thing: 1 } } });

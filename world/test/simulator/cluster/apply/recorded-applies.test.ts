@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { setStage, type Stage } from '../stage.ts';
+import { startStage, type Stage } from '../stage.ts';
 
 interface RecordedCall {
   readonly note: string;
@@ -23,7 +23,7 @@ const CALLS = JSON.parse(readFileSync(join(import.meta.dirname, 'recorded-applie
 
 let stage: Stage;
 beforeAll(async () => {
-  stage = await setStage();
+  stage = await startStage();
 });
 afterAll(() => stage.stop());
 

@@ -1,5 +1,5 @@
 /** The fields of built-in kinds: unknown ones are dropped, warned of or refused, and OpenAPI shows them. Words recorded from Kubernetes 1.35. */
-import { afterEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { builtInSchema } from '../../../../simulator/cluster/schemas/schema.ts';
 import { RESOURCE_TYPES } from '../../../../simulator/cluster/store/resource-types.ts';
 import { schemaTable, type OpenApiDocument } from '../../../../../test/e2e/schema-table.ts';
@@ -11,13 +11,14 @@ const DEEP = aDeployment('deep', 1, { spec: { foo: 1 } });
 const MAP = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'm', foo: 1 }, data: {}, bar: { x: 1 } };
 
 describe('unknown fields of a built-in kind', () => {
-  afterEach(() => stage.stop());
+  beforeEach(async () => {
+    stage = await setStage();
+  });
 
   it.each<readonly [string, number, string | undefined]>([
     ['', 201, '299 - "unknown field \\"metadata.foo\\"", 299 - "unknown field \\"bar\\""'],
     ['?fieldValidation=Ignore', 201, undefined],
   ])('are dropped, created with "%s"', async (query, status, warning) => {
-    stage = await setStage();
     const created = await stage.client.call('POST', `${MAPS}${query}`, MAP);
     expect([created.status, created.headers['warning'], created.body['bar'], created.body['metadata']?.['foo']]).toEqual([
       status,
@@ -41,7 +42,6 @@ describe('unknown fields of a built-in kind', () => {
       'Deployment in version "v1" cannot be handled as a Deployment: strict decoding error: unknown field "spec.foo"',
     ],
   ])('refuse a strict %s', async (_, path, body, message) => {
-    stage = await setStage();
     expect(await stage.client.call('POST', path, body)).toMatchObject({ status: 400, body: { reason: 'BadRequest', message } });
   });
 
@@ -55,7 +55,6 @@ describe('unknown fields of a built-in kind', () => {
       /^ "" is invalid: patch: Invalid value: "map\[spec:map\[foo:1\]\]": strict decoding error: unknown field "spec.foo"$/,
     ],
   ])('refuse a strict patch of type %s', async (contentType, message) => {
-    stage = await setStage();
     await stage.client.call('POST', DEPLOYMENTS, aDeployment('web', 1));
     const body = { spec: { foo: 1 } };
     const refused = await stage.client.call('PATCH', `${DEPLOYMENTS}/web?fieldValidation=Strict`, body, { contentType });
@@ -65,7 +64,6 @@ describe('unknown fields of a built-in kind', () => {
   });
 
   it('are not decided by another word', async () => {
-    stage = await setStage();
     const refused = await stage.client.call('POST', `${MAPS}?fieldValidation=Nope`, MAP);
     expect(refused).toMatchObject({
       status: 422,
@@ -77,7 +75,6 @@ describe('unknown fields of a built-in kind', () => {
   });
 
   it('OpenAPI has fields, merge keys and list types, in both forms', async () => {
-    stage = await setStage();
     const three = JSON.stringify((await stage.client.call('GET', '/openapi/v3/apis/apps/v1')).body);
     expect(three).toContain('"x-kubernetes-patch-merge-key":"name","x-kubernetes-patch-strategy":"merge"');
     const two = (await stage.client.call('GET', '/openapi/v2')).body;

@@ -1,10 +1,9 @@
 /** Rules of custom kinds (`x-kubernetes-validations`) through the API server, with the words of Kubernetes 1.36. */
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { ObjectDraft } from '../../../../simulator/cluster/store/objects.ts';
 import { setStage, type Stage } from '../stage.ts';
 
 let stage: Stage;
-afterEach(() => stage.stop());
 
 const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 const PATH = '/apis/example.com/v1/namespaces/default/widgets';

@@ -1,10 +1,12 @@
 /** CustomResourceDefinitions over HTTP: served, checked, printed, scaled and gone. The words were recorded from Kubernetes 1.35. */
-import { afterEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { setStage, type Stage } from '../stage.ts';
 import { aDefinition, aWidget, DEFINITIONS_PATH, WIDGETS_PATH } from './widget.ts';
 
 let stage: Stage;
-afterEach(() => stage.stop());
+beforeEach(async () => {
+  stage = await setStage();
+});
 
 const MERGE = { contentType: 'application/merge-patch+json' };
 
@@ -15,13 +17,11 @@ async function define(definition: unknown = aDefinition()): Promise<void> {
 }
 
 async function widgetStage(definition?: unknown): Promise<void> {
-  stage = await setStage();
   await define(definition);
 }
 
 describe('a definition', () => {
   it('is established, and its kind is served from then on', async () => {
-    stage = await setStage();
     expect((await stage.client.call('GET', WIDGETS_PATH)).status).toBe(404);
     await define();
     const { body } = await stage.client.call('GET', `${DEFINITIONS_PATH}/widgets.example.com`);
@@ -80,7 +80,6 @@ describe('a definition', () => {
   });
 
   it('with rules that are not evaluated has a warning, and so has each use of a deprecated version', async () => {
-    stage = await setStage();
     const spec = { type: 'object', 'x-kubernetes-validations': [{ rule: "isQuantity('1')" }] };
     const created = await stage.client.call(
       'POST',
@@ -119,7 +118,6 @@ describe('a definition', () => {
     ],
     ['no version that is stored', aDefinition({ storage: false }), 'must have exactly one version marked as storage version'],
   ])('is refused with %s', async (_, definition, words) => {
-    stage = await setStage();
     const { status, body } = await stage.client.call('POST', DEFINITIONS_PATH, definition);
     expect([status, body['reason'], body['message']]).toEqual([422, 'Invalid', expect.stringContaining(words)]);
   });
