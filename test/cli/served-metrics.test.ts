@@ -1,16 +1,6 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { aPool, bound, deployment, MINUTE, worldOf } from '../scenarios/support.ts';
-import { VirtualRun, type VirtualRunOptions } from '../support/virtual-world.ts';
-
-let run: VirtualRun | undefined;
-async function start(options: VirtualRunOptions): Promise<VirtualRun> {
-  run = await VirtualRun.start(options);
-  return run;
-}
-afterEach(async () => {
-  await run?.stop();
-  run = undefined;
-});
+import { startedWorld, type VirtualRun } from '../support/virtual-world.ts';
 
 /** One series as it is served; undefined when it is not there. */
 async function served(world: VirtualRun, series: string): Promise<number | undefined> {
@@ -23,7 +13,7 @@ const FAST = ['--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=5m'
 
 describe('what a daemon serves', () => {
   it('shows a scale-up and a scale-down under both families of names', async () => {
-    const world = await start({
+    const world = await startedWorld({
       spec: worldOf([aPool({ name: 'general' })]),
       flags: [...FAST, '--node-group-auto-discovery=label:team=web'],
     });
@@ -69,7 +59,7 @@ describe('what a daemon serves', () => {
   });
 
   it('shows the stages of a scale-up by pool, the age of waiting pods, and the waste', async () => {
-    const world = await start({ spec: worldOf([aPool({ name: 'general' })]) });
+    const world = await startedWorld({ spec: worldOf([aPool({ name: 'general' })]) });
     world.world.cluster.apply(deployment({ name: 'web', replicas: 8, cpu: '700m' }));
     world.world.cluster.apply(deployment({ name: 'giant', replicas: 1, cpu: '90' }));
     await world.until('a write', () => world.writes().length > 0, MINUTE);
@@ -141,7 +131,7 @@ describe('what a daemon serves', () => {
 
   it('counts the reason of a failure, for each pool its own', async () => {
     const pools = FAILING.map(({ name, vmSize }) => aPool({ name, vmSize, count: 0 }));
-    const world = await start({ spec: worldOf(pools, { stock: { 'Standard_E4s_v5/0': 0 } }) });
+    const world = await startedWorld({ spec: worldOf(pools, { stock: { 'Standard_E4s_v5/0': 0 } }) });
     for (const { name, ...refused } of FAILING) {
       const spec = { nodeSelector: { 'kubernetes.azure.com/agentpool': name } };
       world.world.cluster.apply(deployment({ name, replicas: 1, cpu: '1500m', spec }));
@@ -156,14 +146,14 @@ describe('what a daemon serves', () => {
   });
 
   it('counts the reason of a failure: a machine that never becomes a node', async () => {
-    const world = await start({ spec: worldOf([aPool({ name: 'general' })]), knobs: { bootstrapFailureRate: 1 } });
+    const world = await startedWorld({ spec: worldOf([aPool({ name: 'general' })]), knobs: { bootstrapFailureRate: 1 } });
     world.world.cluster.apply(deployment({ name: 'web', replicas: 8, cpu: '700m' }));
     await world.advance(8 * MINUTE);
     expect(await failuresOf(world, 'general', 'bootstrap')).toBeGreaterThan(0);
   });
 
   it('shows the calls to Azure, remaining and throttled ones, size differences, and the age of the last loop', async () => {
-    const world = await start({ spec: worldOf([aPool({ name: 'general' })]) });
+    const world = await startedWorld({ spec: worldOf([aPool({ name: 'general' })]) });
     await world.advance(20_000);
     const id = world.reports.at(-1)?.observation?.cloud.groups[0]?.id ?? '';
     const seen = async (series: string): Promise<number> => (await served(world, series)) ?? Number.NaN;
@@ -191,7 +181,7 @@ describe('what a daemon serves', () => {
   });
 
   it('begins what it counts of a pool at 0: the first of them is an increase', async () => {
-    const world = await start({ spec: worldOf([aPool({ name: 'general' })]) });
+    const world = await startedWorld({ spec: worldOf([aPool({ name: 'general' })]) });
     await world.advance(20_000);
     const own = `node_group="${world.reports.at(-1)?.observation?.cloud.groups[0]?.id ?? ''}"`;
     for (const series of [
@@ -212,7 +202,7 @@ describe('what a daemon serves', () => {
   });
 
   it('serves only the native names if configured', async () => {
-    const world = await start({ spec: worldOf([aPool({ name: 'general' })]), flags: ['--cluster-autoscaler-metrics=false'] });
+    const world = await startedWorld({ spec: worldOf([aPool({ name: 'general' })]), flags: ['--cluster-autoscaler-metrics=false'] });
     await world.advance(20_000);
     const text = await (await fetch(`${world.daemon.url ?? ''}/metrics`)).text();
     expect(text).toContain('aks_autoscaler_loops_total{outcome="completed"}');
@@ -220,7 +210,7 @@ describe('what a daemon serves', () => {
   });
 
   it('the number of series is bounded by pools, not by nodes or pods', async () => {
-    const world = await start({ spec: worldOf([aPool({ name: 'general', max: 10 })]) });
+    const world = await startedWorld({ spec: worldOf([aPool({ name: 'general', max: 10 })]) });
     const count = async (): Promise<number> =>
       (await (await fetch(`${world.daemon.url ?? ''}/metrics`)).text()).split('\n').filter((line) => line !== '' && !line.startsWith('#'))
         .length;

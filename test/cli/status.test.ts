@@ -1,13 +1,7 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { aPool, bound, deployment, MINUTE, worldOf } from '../scenarios/support.ts';
-import { VirtualRun } from '../support/virtual-world.ts';
-
-let run: VirtualRun | undefined;
-afterEach(async () => {
-  await run?.stop();
-  run = undefined;
-});
+import { startedWorld, type VirtualRun } from '../support/virtual-world.ts';
 
 interface StatusObject {
   readonly metadata: { readonly annotations?: Readonly<Record<string, string>> };
@@ -22,8 +16,7 @@ function statusOf(world: VirtualRun): StatusObject | undefined {
 
 describe('the status in the cluster', () => {
   it('shows a scale-up while it lasts, and rest after it', async () => {
-    run = await VirtualRun.start({ spec: worldOf([aPool({ name: 'general' })]) });
-    const world = run;
+    const world = await startedWorld({ spec: worldOf([aPool({ name: 'general' })]) });
     const general = () => {
       const status = parse(statusOf(world)?.data.status ?? '') as { readonly nodeGroups: readonly { readonly name: string }[] };
       return status.nodeGroups.find((group) => group.name.includes('general'));
@@ -43,8 +36,7 @@ describe('the status in the cluster', () => {
   });
 
   it('has the given name, and events about groups refer to it', async () => {
-    run = await VirtualRun.start({ spec: worldOf([aPool({ name: 'general' })]), flags: ['--status-config-map-name=second-status'] });
-    const world = run;
+    const world = await startedWorld({ spec: worldOf([aPool({ name: 'general' })]), flags: ['--status-config-map-name=second-status'] });
     world.world.cluster.apply(deployment({ name: 'web', replicas: 8, cpu: '700m' }));
     await world.until('a write', () => world.writes().length > 0, MINUTE);
     await world.advance(25_000);
@@ -56,9 +48,9 @@ describe('the status in the cluster', () => {
   });
 
   it('is not written when it is not wanted', async () => {
-    run = await VirtualRun.start({ spec: worldOf([aPool({ name: 'general' })]), flags: ['--write-status-configmap=false'] });
-    await run.advance(MINUTE);
-    expect(run.reports.length).toBeGreaterThan(3);
-    expect(statusOf(run)).toBeUndefined();
+    const world = await startedWorld({ spec: worldOf([aPool({ name: 'general' })]), flags: ['--write-status-configmap=false'] });
+    await world.advance(MINUTE);
+    expect(world.reports.length).toBeGreaterThan(3);
+    expect(statusOf(world)).toBeUndefined();
   });
 });

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Daemon } from '../../src/cli/daemon.ts';
 import { ifStillAliveAfter } from '../../src/cli/process/process.ts';
 import { stopInTime, type StopStep } from '../../src/cli/stop-in-time.ts';
@@ -6,7 +6,7 @@ import { aPool, deployment, MINUTE, SECOND, worldOf } from '../scenarios/support
 import { START_MS } from '../support/builders.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { silentLog } from '../support/silent-log.ts';
-import { VirtualRun } from '../support/virtual-world.ts';
+import { startedWorld } from '../support/virtual-world.ts';
 
 const frozen = (): Promise<never> => new Promise(() => undefined);
 
@@ -66,12 +66,6 @@ describe('a stop of several parts', () => {
 });
 
 describe('a stop of the daemon ends within loop.shutdownTimeout', () => {
-  let run: VirtualRun | undefined;
-  afterEach(async () => {
-    await run?.stop();
-    run = undefined;
-  });
-
   it.each<[string, (daemon: Daemon) => void]>([
     ['an increase', ({ cloud }) => void Object.assign(cloud, { increase: frozen })],
     ['a read of a node group', ({ cloud }) => void Object.assign(cloud, { refresh: frozen })],
@@ -80,14 +74,14 @@ describe('a stop of the daemon ends within loop.shutdownTimeout', () => {
     ['the lease', ({ kubernetes }) => void Object.assign(kubernetes.lease, { release: frozen })],
     ['the writes of events', ({ kubernetes }) => void Object.assign(kubernetes.events, { flush: frozen })],
   ])('although %s is frozen', async (_what, freeze) => {
-    run = await VirtualRun.start({ spec: worldOf([aPool({ name: 'general' })]) });
-    await run.advance(MINUTE);
-    freeze(run.daemon);
-    run.world.cluster.apply(deployment({ name: 'web', replicas: 8, cpu: '700m' }));
-    await run.advance(15 * SECOND);
-    const sinceMs = run.clock.now();
-    await run.stopDaemon();
-    expect(run.clock.now() - sinceMs).toBeLessThanOrEqual(20 * SECOND);
+    const world = await startedWorld({ spec: worldOf([aPool({ name: 'general' })]) });
+    await world.advance(MINUTE);
+    freeze(world.daemon);
+    world.world.cluster.apply(deployment({ name: 'web', replicas: 8, cpu: '700m' }));
+    await world.advance(15 * SECOND);
+    const sinceMs = world.clock.now();
+    await world.stopDaemon();
+    expect(world.clock.now() - sinceMs).toBeLessThanOrEqual(20 * SECOND);
   });
 });
 

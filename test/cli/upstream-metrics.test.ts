@@ -1,6 +1,6 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { aPool, bound, deployment, MINUTE, worldOf } from '../scenarios/support.ts';
-import { VirtualRun } from '../support/virtual-world.ts';
+import { startedWorld } from '../support/virtual-world.ts';
 
 /** What the Cluster Autoscaler of 2026 serves: name, type, labels. */
 const UPSTREAM: readonly (readonly [name: string, type: string, ...labels: readonly string[]])[] = [
@@ -52,12 +52,6 @@ const PREFIX = 'cluster_autoscaler_';
 /** Of histograms and summaries. */
 const OF_THE_TYPE = new Set(['le', 'quantile']);
 
-let run: VirtualRun | undefined;
-afterEach(async () => {
-  await run?.stop();
-  run = undefined;
-});
-
 interface Served {
   readonly type: string;
   readonly labels: readonly string[];
@@ -78,11 +72,10 @@ function servedIn(text: string): ReadonlyMap<string, Served> {
 
 describe("the Cluster Autoscaler's metrics", () => {
   it('are served by name, type and labels by a daemon that grew and shrank, but for those named in the documentation', async () => {
-    run = await VirtualRun.start({
+    const world = await startedWorld({
       spec: worldOf([aPool({ name: 'general' })]),
       flags: ['--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=1m', '--scale-down-delay-after-failure=1m'],
     });
-    const world = run;
     world.world.cluster.apply(deployment({ name: 'web', replicas: 8, cpu: '700m' }));
     await world.until('all bound', () => bound(world, 'web') === 8, 5 * MINUTE);
     world.world.cluster.apply(deployment({ name: 'web', replicas: 1, cpu: '700m' }));

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { AZURE_ROLES, type RoleKey } from '../../src/tools/doctor/azure-roles.ts';
 import { AGENT_POOL_READ, AGENT_POOL_WRITE, NODE_GROUP_ACTIONS } from '../../src/tools/doctor/role-checks.ts';
 import { aPool, bound, deployment, MINUTE, worldOf } from '../scenarios/support.ts';
-import { VirtualRun } from '../support/virtual-world.ts';
+import { startedWorld } from '../support/virtual-world.ts';
 
 /** Asked by `doctor` alone, which is not run here. */
 const DOCTOR = new Set([
@@ -41,24 +41,20 @@ async function actionsOfALife(): Promise<ReadonlySet<string>> {
     '--balance-similar-node-groups',
   ];
   const rare = aPool({ name: 'rare', vmSize: 'Standard_E4s_v5', count: 0 });
-  const run = await VirtualRun.start({
+  const run = await startedWorld({
     spec: worldOf([...pools, rare], { stock: { 'Standard_E4s_v5/0': 0 }, capacityReservationGroups: [{ name: 'crg', reservations: [] }] }),
     flags,
     knobs: { listFailedInstances: false },
   });
-  try {
-    const wanted = pools.map(({ name }) => deployment({ name, replicas: 8, cpu: '1500m', spec: onPool(name) }));
-    wanted.push(deployment({ name: 'rare', replicas: 1, cpu: '1500m', spec: onPool('rare') }));
-    for (const draft of wanted) run.world.cluster.apply(draft);
-    await run.until('bound', () => pools.every(({ name }) => bound(run, name) === 8), 20 * MINUTE);
-    for (const { name } of pools) run.world.cluster.apply(deployment({ name, replicas: 1, cpu: '1500m', spec: onPool(name) }));
-    await run.advance(15 * MINUTE);
-    expect(run.world.violations()).toEqual([]);
-    const entries = run.world.arm.control.journal();
-    return new Set(entries.filter(({ path }) => path.startsWith('/subscriptions/')).map(({ method, path }) => actionOf(method, path)));
-  } finally {
-    await run.stop();
-  }
+  const wanted = pools.map(({ name }) => deployment({ name, replicas: 8, cpu: '1500m', spec: onPool(name) }));
+  wanted.push(deployment({ name: 'rare', replicas: 1, cpu: '1500m', spec: onPool('rare') }));
+  for (const draft of wanted) run.world.cluster.apply(draft);
+  await run.until('bound', () => pools.every(({ name }) => bound(run, name) === 8), 20 * MINUTE);
+  for (const { name } of pools) run.world.cluster.apply(deployment({ name, replicas: 1, cpu: '1500m', spec: onPool(name) }));
+  await run.advance(15 * MINUTE);
+  expect(run.world.violations()).toEqual([]);
+  const entries = run.world.arm.control.journal();
+  return new Set(entries.filter(({ path }) => path.startsWith('/subscriptions/')).map(({ method, path }) => actionOf(method, path)));
 }
 
 describe('least privilege in Azure', () => {

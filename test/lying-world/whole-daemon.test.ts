@@ -4,18 +4,12 @@
  * for its pods. `holds` judges what only the guard against this lie gives: other guards would hide its loss.
  */
 import { withTexts, type ShownGroup } from '../support/builders.ts';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { defined } from '../../src/lib/defined.ts';
 import type { NodeGroup } from '../../src/domain/node-group.ts';
 import type { FaultEffect } from '../../world/simulator/arm/state/fault-rules.ts';
 import { aPool, bound, capacity, deployment, MINUTE, SECOND, worldOf } from '../scenarios/support.ts';
-import { VirtualRun } from '../support/virtual-world.ts';
-
-let run: VirtualRun | undefined;
-afterEach(async () => {
-  await run?.stop();
-  run = undefined;
-});
+import { startedWorld, type VirtualRun } from '../support/virtual-world.ts';
 
 /** The list of scale sets, and each alone. */
 const SETS = '**/virtualMachineScaleSets**';
@@ -232,8 +226,7 @@ describe('the whole daemon', () => {
     const pools = [aPool({ name: 'good', count: 2, max: 5 }), aPool({ name: 'lied', count: nodes })];
     const lines: string[] = [];
     const flags = ['--scale-down-unneeded-time=2m', '--scale-down-delay-after-add=30s'];
-    run = await VirtualRun.start({ spec: worldOf(pools), flags, onLog: (line) => void lines.push(line), reportsKept: 5 });
-    const world = run;
+    const world = await startedWorld({ spec: worldOf(pools), flags, onLog: (line) => void lines.push(line), reportsKept: 5 });
     const { cluster, arm } = world.world;
     cluster.apply(onPool('kept', 'lied', nodes, '2500m'));
     await world.until('the pods of the pool run', () => bound(world, 'kept') === nodes, 2 * MINUTE);

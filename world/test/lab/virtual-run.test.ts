@@ -1,45 +1,37 @@
 /** What a run in virtual time promises: it can be long, it depends on its seed alone, and it stays small. */
 import { describe, expect, it } from 'vitest';
 import { aPool, deployment, MINUTE, worldOf } from '../../../test/scenarios/support.ts';
-import { VirtualRun } from '../../../test/support/virtual-world.ts';
+import { startedWorld } from '../../../test/support/virtual-world.ts';
 
 const CLIENT_ERRORS = 400;
 
 /** Grows a pool and shrinks it again. */
 async function growAndShrink(seed: number): Promise<string> {
-  const run = await VirtualRun.start({
+  const run = await startedWorld({
     spec: worldOf([aPool({ name: 'a' }), aPool({ name: 'b', kind: 'vmss-flexible' }), aPool({ name: 'c', kind: 'vms-pool' })], { seed }),
     flags: ['--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=1m', '--expander=random'],
   });
-  try {
-    for (const replicas of [9, 1]) {
-      run.world.cluster.apply(deployment({ name: 'w', replicas, cpu: '2500m' }));
-      await run.advance(4 * MINUTE);
-    }
-    return run.world.hash();
-  } finally {
-    await run.stop();
+  for (const replicas of [9, 1]) {
+    run.world.cluster.apply(deployment({ name: 'w', replicas, cpu: '2500m' }));
+    await run.advance(4 * MINUTE);
   }
+  return run.world.hash();
 }
 
 describe('a run in virtual time', () => {
   it('signs in again before a token of the world expires', async () => {
-    const run = await VirtualRun.start({ spec: worldOf([aPool({ name: 'a' })]), flags: ['--scan-interval=2m'], reportsKept: 3 });
-    try {
-      const refused: string[] = [];
-      run.world.arm.control.onEntry(({ status, route }) => {
-        if (status >= CLIENT_ERRORS) refused.push(`${status} ${route}`);
-      });
-      await run.advance(130 * MINUTE);
-      expect(refused).toEqual([]);
-      run.world.cluster.apply(deployment({ name: 'w', replicas: 3, cpu: '2500m' }));
-      await run.advance(5 * MINUTE);
-      expect(run.world.cluster.store.pendingPods()).toEqual([]);
-      expect(run.reports).toHaveLength(3);
-      expect(run.loops).toBeGreaterThan(65);
-    } finally {
-      await run.stop();
-    }
+    const run = await startedWorld({ spec: worldOf([aPool({ name: 'a' })]), flags: ['--scan-interval=2m'], reportsKept: 3 });
+    const refused: string[] = [];
+    run.world.arm.control.onEntry(({ status, route }) => {
+      if (status >= CLIENT_ERRORS) refused.push(`${status} ${route}`);
+    });
+    await run.advance(130 * MINUTE);
+    expect(refused).toEqual([]);
+    run.world.cluster.apply(deployment({ name: 'w', replicas: 3, cpu: '2500m' }));
+    await run.advance(5 * MINUTE);
+    expect(run.world.cluster.store.pendingPods()).toEqual([]);
+    expect(run.reports).toHaveLength(3);
+    expect(run.loops).toBeGreaterThan(65);
   });
 
   it('has the same hash for the same seed, and another one for another seed', async () => {
@@ -49,17 +41,13 @@ describe('a run in virtual time', () => {
   });
 
   it('goes on while a daemon that is being composed waits to repeat a call that was cut', async () => {
-    const run = await VirtualRun.start({ spec: worldOf([aPool({ name: 'a' })]) });
-    try {
-      await run.stopDaemon();
-      run.world.cluster.control.pause();
-      run.clock.after(3_000, () => run.world.cluster.control.resume());
-      const beganMs = run.clock.now();
-      await run.startDaemon();
-      expect(run.isRunning).toBe(true);
-      expect(run.clock.now() - beganMs).toBeGreaterThanOrEqual(3_000);
-    } finally {
-      await run.stop();
-    }
+    const run = await startedWorld({ spec: worldOf([aPool({ name: 'a' })]) });
+    await run.stopDaemon();
+    run.world.cluster.control.pause();
+    run.clock.after(3_000, () => run.world.cluster.control.resume());
+    const beganMs = run.clock.now();
+    await run.startDaemon();
+    expect(run.isRunning).toBe(true);
+    expect(run.clock.now() - beganMs).toBeGreaterThanOrEqual(3_000);
   });
 });
