@@ -1,14 +1,14 @@
 import { Readable } from 'node:stream';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { dispatch } from '../../src/cli/dispatch.ts';
 import { dumpRecord } from '../../src/loop/replay/dump.ts';
 import { aGroup, aPod, resourceNames } from '../support/builders.ts';
 import { aStage } from '../loop/support.ts';
 import { runCommand } from '../support/run-command.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const GOOD_ENV = {
   ARM_SUBSCRIPTION_ID: 'sub',
@@ -50,7 +50,7 @@ async function silentServer() {
 describe('a stop before the daemon is up', () => {
   it('during the first question to the API server ends at once, cleanly', async () => {
     const server = await silentServer();
-    const dir = mkdtempSync(join(tmpdir(), 'cli-'));
+    const dir = temporaryFolder();
     const kubeconfig = {
       apiVersion: 'v1',
       kind: 'Config',
@@ -71,17 +71,13 @@ describe('a stop before the daemon is up', () => {
       hostname: 'here',
       signals: { on: (_name, listener) => void listeners.push(listener), off: () => undefined, exit: () => undefined },
     });
-    try {
-      await server.asked;
-      listeners[0]?.();
-      // The request's own limit of 10 s would end it with an error.
-      expect(await ended).toBe(0);
-      expect(out).toContain('Stopping');
-      expect(out).not.toContain('"level":"error"');
-    } finally {
-      server.close();
-      rmSync(dir, { recursive: true });
-    }
+    onTestFinished(() => server.close());
+    await server.asked;
+    listeners[0]?.();
+    // The request's own limit of 10 s would end it with an error.
+    expect(await ended).toBe(0);
+    expect(out).toContain('Stopping');
+    expect(out).not.toContain('"level":"error"');
   });
 });
 
@@ -147,22 +143,18 @@ describe('the command line', () => {
       'contexts: [{name: x, context: {cluster: c, user: u}}]',
       'current-context: x',
     ].join('\n');
-    const dir = mkdtempSync(join(tmpdir(), 'aks-autoscaler-'));
-    try {
-      const path = join(dir, 'kubeconfig');
-      writeFileSync(path, kubeconfig);
-      const { code, out, err } = await runCommand(['run', `--kubeconfig=${path}`, '--nodes=0:1:a', '--address=127.0.0.1:0'], {
-        env: GOOD_ENV,
-      });
-      expect(code).toBe(1);
-      expect(err.trimEnd().split('\n')).toHaveLength(1);
-      expect(err).toMatch(/[.]\n$/);
-      expect(err).toContain(String(port));
-      expect(err).not.toContain('    at ');
-      expect(out).not.toContain('hush');
-    } finally {
-      rmSync(dir, { recursive: true });
-    }
+    const dir = temporaryFolder();
+    const path = join(dir, 'kubeconfig');
+    writeFileSync(path, kubeconfig);
+    const { code, out, err } = await runCommand(['run', `--kubeconfig=${path}`, '--nodes=0:1:a', '--address=127.0.0.1:0'], {
+      env: GOOD_ENV,
+    });
+    expect(code).toBe(1);
+    expect(err.trimEnd().split('\n')).toHaveLength(1);
+    expect(err).toMatch(/[.]\n$/);
+    expect(err).toContain(String(port));
+    expect(err).not.toContain('    at ');
+    expect(out).not.toContain('hush');
   });
 });
 

@@ -1,20 +1,15 @@
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { findBinaries } from '../e2e/binaries.ts';
 import { causeOf, runGo } from '../support/go-build.ts';
 import { buildHelm } from './helm.ts';
-
-const dirs: string[] = [];
-afterEach(() => {
-  for (const dir of dirs.splice(0)) rmSync(dir, { recursive: true });
-});
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /** A program in place of Go, and how often it was started. */
 function aGo(script: string): { readonly program: string; readonly cwd: string; readonly starts: () => number } {
-  const cwd = mkdtempSync(join(tmpdir(), 'go-'));
-  dirs.push(cwd);
+  const cwd = temporaryFolder();
   const program = join(cwd, 'go');
   writeFileSync(program, `#!/bin/sh\necho x >> "\${0%/*}/starts"\n${script}\n`);
   chmodSync(program, 0o755);

@@ -1,11 +1,11 @@
 /** The scripts of the release workflow, run with programs that only record how they are called. `npm run workflows` lints the file itself. */
 import { spawnSync } from 'node:child_process';
-import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { VERSION } from '../../src/lib/version.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const ROOT = resolve(import.meta.dirname, '..', '..');
 const DIGEST = `sha256:${'a'.repeat(64)}`;
@@ -27,7 +27,7 @@ const PROGRAMS: Readonly<Record<string, string>> = {
 
 let folder: string;
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'release-'));
+  folder = temporaryFolder();
   mkdirSync(join(folder, 'bin'));
   for (const [name, text] of Object.entries(PROGRAMS)) {
     const file = join(folder, 'bin', name);
@@ -37,7 +37,6 @@ beforeEach(() => {
   for (const file of ['package.json', 'Dockerfile', 'CHANGELOG.md', 'helm'])
     cpSync(join(ROOT, file), join(folder, file), { recursive: true });
 });
-afterEach(() => rmSync(folder, { recursive: true }));
 
 /** Runs the step of that name, or the first with that text in its name, as the runner does. */
 function runStep(job: string, named: RegExp, env: Readonly<Record<string, string>> = {}) {

@@ -1,7 +1,6 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { fileJournal } from '../../../src/cli/journal/file-journal.ts';
 import { ResourceNames } from '../../../src/domain/resources.ts';
 import { readDump } from '../../../src/loop/replay/dump.ts';
@@ -9,13 +8,13 @@ import { replayDump } from '../../../src/loop/replay/replay.ts';
 import { aStage } from '../../loop/support.ts';
 import { aGroup, aPod, resourceNames } from '../../support/builders.ts';
 import { silentLog } from '../../support/silent-log.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 describe('the journal on disk', () => {
   let dir: string;
   beforeEach(() => {
-    dir = mkdtempSync(join(tmpdir(), 'aks-autoscaler-'));
+    dir = temporaryFolder();
   });
-  afterEach(() => rmSync(dir, { recursive: true }));
 
   async function recordsOf(pods: readonly ReturnType<typeof aPod>[]) {
     const stage = aStage({ groups: [aGroup({ id: 'a', target: 0 })], pods });

@@ -1,8 +1,7 @@
 /** The record of a dry run: eight days, in memory and on disk, and what it says of the time before. */
-import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { readShadowLines } from '../../../src/cli/journal/shadow-lines.ts';
 import { ShadowRecord } from '../../../src/cli/journal/shadow-record.ts';
 import { compareShadow } from '../../../src/planning/shadow/compare.ts';
@@ -10,6 +9,7 @@ import { aReport } from '../../observers/history/support.ts';
 import { START_MS } from '../../support/builders.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { silentLog } from '../../support/silent-log.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -17,10 +17,9 @@ const DAY = 24 * HOUR;
 let directory: string;
 let clock: FakeClock;
 beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), 'aks-autoscaler-shadow-'));
+  directory = temporaryFolder();
   clock = new FakeClock(START_MS);
 });
-afterEach(() => rmSync(directory, { recursive: true }));
 
 const aRecord = (change: { readonly directory?: string | undefined; readonly mostLines?: number } = {}): ShadowRecord =>
   new ShadowRecord({ clock, log: silentLog(), directory, currency: 'EUR', statements: async () => [], ...change });

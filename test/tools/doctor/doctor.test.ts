@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Check } from '../../../src/tools/doctor/check.ts';
@@ -9,13 +8,12 @@ import type { WorldSpec } from '../../../world/simulator/base/world-spec.ts';
 import { aPool, budget, deployment, worldOf } from '../../scenarios/support.ts';
 import { runCommand } from '../../support/run-command.ts';
 import { CLIENT, clientEnvironment, writeClientFiles } from '../../../world/lab/client-files.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 let world: World | undefined;
-const dirs: string[] = [];
 afterEach(async () => {
   await world?.stop();
   world = undefined;
-  for (const dir of dirs.splice(0)) rmSync(dir, { recursive: true });
 });
 
 const GOOD: WorldSpec = worldOf([aPool({ name: 'general' })]);
@@ -36,8 +34,7 @@ async function visit(
   }: { readonly argv?: readonly string[]; readonly env?: Readonly<Record<string, string>>; readonly asJson?: boolean } = {},
 ): Promise<Visit> {
   world ??= await startWorld({ spec, clock: realSimClock(1_000), client: CLIENT, token: 'a-token' });
-  const dir = mkdtempSync(join(tmpdir(), 'aks-autoscaler-doctor-'));
-  dirs.push(dir);
+  const dir = temporaryFolder();
   await writeClientFiles(dir, world);
   const env = { ...clientEnvironment(dir, world), KUBECONFIG: join(dir, 'kubeconfig'), ...more };
   const flags = argv.length > 0 ? argv : ['--node-group-auto-discovery=label:cluster-autoscaler-enabled=true'];
@@ -330,8 +327,7 @@ describe('doctor', () => {
   });
 
   it('rules: options of a pool whose name is misspelt', async () => {
-    const dir = mkdtempSync(join(tmpdir(), 'aks-autoscaler-options-'));
-    dirs.push(dir);
+    const dir = temporaryFolder();
     const file = join(dir, 'config.yaml');
     writeFileSync(file, 'nodeGroupOptions: [{ name: genral, scaleDownUnneededTime: 1m }, { name: General, scaleDownUnneededTime: 2m }]\n');
     const found = bad(

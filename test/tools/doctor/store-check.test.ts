@@ -1,9 +1,8 @@
 /** What `doctor` finds out about a shared store, with a real server. */
 import { readFileSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { storeChecks } from '../../../src/tools/doctor/store-check.ts';
 import { storeFix } from '../../../src/tools/doctor/store-fixes.ts';
 import { systemClock } from '../../../src/cli/process/process.ts';
@@ -12,6 +11,7 @@ import { loadConfig } from '../../../src/config/load.ts';
 import { isConfigErrors, type Config } from '../../../src/config/types/config.ts';
 import { freePort } from '../../../world/simulator/real-control-plane/free-ports.ts';
 import { hasRedis, RedisServer, tlsArguments } from '../../support/redis-server.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const RIGHTS = '+hello +ping +multi +exec +get +set +del +hget +hset +hgetall +hdel +pexpire +eval';
 const OWN = 'resetchannels ~aks-autoscaler:s:*';
@@ -77,6 +77,14 @@ describe('the advice about a server', () => {
   });
 });
 
+/** A server until the test is over. */
+async function startedServer(port: number, args: readonly string[]): Promise<RedisServer> {
+  const server = new RedisServer(port, args);
+  await server.start();
+  onTestFinished(() => server.stop());
+  return server;
+}
+
 describe.skipIf(!hasRedis)('doctor and a server', () => {
   let server: RedisServer;
   beforeAll(async () => {
@@ -112,25 +120,19 @@ describe.skipIf(!hasRedis)('doctor and a server', () => {
   });
 
   it('a server with TLS is verified: its authority must be known, and then its users’ rights are checked', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'redis-tls-'));
+    const folder = temporaryFolder();
     const port = await freePort();
     const { extra, caPem } = await tlsArguments(port, folder);
     const user = ['--user', 'good', 'on', '>secret', ...`${OWN} ${RIGHTS}`.split(' '), '--user', 'default', 'off'];
-    const secured = new RedisServer(port, [...extra, ...user]);
-    await secured.start();
-    try {
-      const url = `rediss://localhost:${port}`;
-      const [refused] = await check(url, as('good'));
-      expect(refused).toMatchObject({ status: 'warning', fix: expect.stringContaining('azure.caFile') });
-      await writeFile(join(folder, 'authority.pem'), caPem);
-      const accepted = await check(url, { ...as('good'), AZURE_CA_FILE: join(folder, 'authority.pem') });
-      expect(accepted).toEqual([{ area: 'store', status: 'ok', message: `${url} can be used` }]);
-      const [wrong] = await check(url, { AZURE_CA_FILE: join(folder, 'authority.pem') });
-      expect(wrong).toMatchObject({ status: 'warning', fix: 'set AZURE_CACHE_REDIS_USERNAME and AZURE_CACHE_REDIS_PASSWORD' });
-    } finally {
-      await secured.stop();
-      await rm(folder, { recursive: true });
-    }
+    await startedServer(port, [...extra, ...user]);
+    const url = `rediss://localhost:${port}`;
+    const [refused] = await check(url, as('good'));
+    expect(refused).toMatchObject({ status: 'warning', fix: expect.stringContaining('azure.caFile') });
+    await writeFile(join(folder, 'authority.pem'), caPem);
+    const accepted = await check(url, { ...as('good'), AZURE_CA_FILE: join(folder, 'authority.pem') });
+    expect(accepted).toEqual([{ area: 'store', status: 'ok', message: `${url} can be used` }]);
+    const [wrong] = await check(url, { AZURE_CA_FILE: join(folder, 'authority.pem') });
+    expect(wrong).toMatchObject({ status: 'warning', fix: 'set AZURE_CACHE_REDIS_USERNAME and AZURE_CACHE_REDIS_PASSWORD' });
   });
 
   it('a server without TLS is not taken for one with TLS', async () => {
@@ -139,22 +141,16 @@ describe.skipIf(!hasRedis)('doctor and a server', () => {
   });
 
   it('a server that only speaks TLS is not taken for one without', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'redis-tls-'));
+    const folder = temporaryFolder();
     const port = await freePort();
-    const secured = new RedisServer(port, (await tlsArguments(port, folder)).extra);
-    await secured.start();
-    try {
-      const [found] = await check(`redis://localhost:${port}`);
-      expect(found).toMatchObject({ status: 'warning', fix: expect.stringContaining(`rediss://localhost:${port}`) });
-    } finally {
-      await secured.stop();
-      await rm(folder, { recursive: true });
-    }
+    await startedServer(port, (await tlsArguments(port, folder)).extra);
+    const [found] = await check(`redis://localhost:${port}`);
+    expect(found).toMatchObject({ status: 'warning', fix: expect.stringContaining(`rediss://localhost:${port}`) });
   });
 
   it('a server of a cluster that does not serve the keys is named as one', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'redis-cluster-'));
-    const member = new RedisServer(await freePort(), [
+    const folder = temporaryFolder();
+    const member = await startedServer(await freePort(), [
       '--cluster-enabled',
       'yes',
       '--dir',
@@ -162,24 +158,13 @@ describe.skipIf(!hasRedis)('doctor and a server', () => {
       '--cluster-port',
       String(await freePort()),
     ]);
-    await member.start();
-    try {
-      const [found] = await check(member.url);
-      expect(found).toMatchObject({ status: 'warning', fix: expect.stringContaining('no Redis cluster') });
-    } finally {
-      await member.stop();
-      await rm(folder, { recursive: true });
-    }
+    const [found] = await check(member.url);
+    expect(found).toMatchObject({ status: 'warning', fix: expect.stringContaining('no Redis cluster') });
   });
 
   it('a server that is full is told apart from one that forbids', async () => {
-    const full = new RedisServer(await freePort(), ['--maxmemory', '1']);
-    await full.start();
-    try {
-      const [found] = await check(full.url);
-      expect(found).toMatchObject({ status: 'warning', fix: `redis-cli -u ${full.url} CONFIG SET maxmemory-policy volatile-ttl` });
-    } finally {
-      await full.stop();
-    }
+    const full = await startedServer(await freePort(), ['--maxmemory', '1']);
+    const [found] = await check(full.url);
+    expect(found).toMatchObject({ status: 'warning', fix: `redis-cli -u ${full.url} CONFIG SET maxmemory-policy volatile-ttl` });
   });
 });

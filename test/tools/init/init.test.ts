@@ -1,7 +1,6 @@
 /** What `init` prints for an emulated cluster is applied to it: then doctor finds nothing, and the daemon leads and scales. */
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
@@ -13,23 +12,21 @@ import { startWorld, type World } from '../../../world/simulator/world.ts';
 import { aPool, bound, deployment, MINUTE, worldOf } from '../../scenarios/support.ts';
 import { runCommand } from '../../support/run-command.ts';
 import { VirtualRun } from '../../support/virtual-world.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 let world: World | undefined;
 let daemon: VirtualRun | undefined;
-const dirs: string[] = [];
 afterEach(async () => {
   await daemon?.stop();
   await world?.stop();
   [world, daemon] = [undefined, undefined];
-  for (const dir of dirs.splice(0)) rmSync(dir, { recursive: true });
 });
 
 /** A command in a world like this, as a user with its rights. */
 async function inWorld(spec: WorldSpec, argv: readonly string[], more: Readonly<Record<string, string>> = {}) {
   await world?.stop();
   world = await startWorld({ spec, clock: realSimClock(1_000), client: CLIENT, token: 'a-token' });
-  const dir = mkdtempSync(join(tmpdir(), 'aks-autoscaler-init-'));
-  dirs.push(dir);
+  const dir = temporaryFolder();
   await writeClientFiles(dir, world);
   const {
     ARM_RESOURCE_GROUP: _group,
@@ -117,8 +114,7 @@ describe('init', () => {
 
   it('the script first installs a dry run and changes no pool; its second part hands the pools over, then lets the daemon write', async () => {
     const { out } = await inWorld(spec, asked);
-    const dir = mkdtempSync(join(tmpdir(), 'aks-autoscaler-script-'));
-    dirs.push(dir);
+    const dir = temporaryFolder();
     writeFileSync(join(dir, 'install.sh'), out);
     // Each notes its arguments, and prints something to be used as an id.
     for (const name of ['az', 'helm', 'kubectl']) {

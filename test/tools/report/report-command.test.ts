@@ -1,25 +1,19 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { ShadowLine } from '../../../src/planning/shadow/record.ts';
 import { runCommand } from '../../support/run-command.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const HOUR = 3_600_000;
 const POOLS: ShadowLine = { kind: 'pools', atMs: HOUR, started: true, pools: [{ pool: 'a', min: 0, max: 3, vmSize: 's', perHour: 2 }] };
 const FREE: ShadowLine = { kind: 'free', atMs: HOUR, pool: 'a', node: 'n1', why: 'empty' };
 const GONE: ShadowLine = { kind: 'free-end', atMs: 3 * HOUR, pool: 'a', node: 'n1', how: 'removed', pods: 0 };
 
-const dirs: string[] = [];
-afterEach(() => {
-  for (const dir of dirs.splice(0)) rmSync(dir, { recursive: true });
-});
-
 function directoryWith(...lines: readonly string[]): string {
-  const dir = mkdtempSync(join(tmpdir(), 'aks-autoscaler-report-'));
-  dirs.push(dir);
+  const dir = temporaryFolder();
   if (lines.length > 0) writeFileSync(join(dir, 'shadow-2026-11-20.jsonl'), `${lines.join('\n')}\n`);
   return dir;
 }

@@ -1,15 +1,14 @@
 /** What `emulate` refuses before it starts anything. */
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { runCommand } from '../../../../test/support/run-command.ts';
+import { temporaryFolder } from '../../../../test/support/temporary-folder.ts';
 
 let home: string;
 beforeEach(() => {
-  home = mkdtempSync(join(tmpdir(), 'emulate-'));
+  home = temporaryFolder();
 });
-afterEach(() => rmSync(home, { recursive: true }));
 
 const emulate = (...argv: readonly string[]) =>
   runCommand(['emulate', '--dir', join(home, 'world'), ...argv], { env: { HOME: home, XDG_CACHE_HOME: '' } });

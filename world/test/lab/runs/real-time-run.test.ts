@@ -1,6 +1,5 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { mkdtempSync, rmSync, writeFileSync, chmodSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { writeFileSync, chmodSync } from 'node:fs';
 import { join } from 'node:path';
 import { rivalProgram } from '../../../commands/lab/rival-process.ts';
 import { CLIENT } from '../../../lab/client-files.ts';
@@ -10,6 +9,7 @@ import { worldOfScenario } from '../../../lab/runs/scenario-world.ts';
 import { VirtualSimClock } from '../../../simulator/base/sim-clock.ts';
 import { startWorld, type World } from '../../../simulator/world.ts';
 import { START_MS } from '../../../../test/support/builders.ts';
+import { temporaryFolder } from '../../../../test/support/temporary-folder.ts';
 
 const MINUTE = 60_000;
 const SCENARIO: Scenario = {
@@ -24,9 +24,8 @@ const SCENARIO: Scenario = {
 
 let dir: string;
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), 'real-time-'));
+  dir = temporaryFolder();
 });
-afterEach(() => rmSync(dir, { recursive: true }));
 
 /** The clock of the computer and that of the world, both in the test's hands. */
 function clocks() {

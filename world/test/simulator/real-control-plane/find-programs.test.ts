@@ -1,17 +1,16 @@
 /** Where the programs of a real control plane are looked for, and what is said if they are not there. */
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, mkdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { buildsFolder, findPrograms, PARTS } from '../../../simulator/real-control-plane/find-programs.ts';
+import { temporaryFolder } from '../../../../test/support/temporary-folder.ts';
 
 const BUILD_OF_THIS_MACHINE = `${process.platform}-${process.arch}-0a1b2c3d4e5f`;
 
 let home: string;
 beforeEach(() => {
-  home = mkdtempSync(join(tmpdir(), 'programs-'));
+  home = temporaryFolder();
 });
-afterEach(() => rmSync(home, { recursive: true }));
 
 function program(folder: string, name: string, mode = 0o755): string {
   mkdirSync(folder, { recursive: true });

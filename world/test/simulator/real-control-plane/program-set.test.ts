@@ -1,27 +1,26 @@
 /** Programs of a control plane as processes: shells take their place here. */
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { createInterface } from 'node:readline';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { startControlPlane } from '../../../simulator/real-control-plane/control-plane.ts';
 import type { ControlPlanePrograms, ProgramCall } from '../../../simulator/real-control-plane/find-programs.ts';
 import { ProgramSet } from '../../../simulator/real-control-plane/program-set.ts';
 import { isThere } from '../../../../test/support/process-group.ts';
+import { temporaryFolder } from '../../../../test/support/temporary-folder.ts';
 
 const ROOM = resolve(import.meta.dirname, '..', '..', '..', 'simulator', 'real-control-plane');
 
 let base: string;
 let dir: string;
 beforeEach(() => {
-  base = mkdtempSync(join(tmpdir(), 'program-set-'));
+  base = temporaryFolder();
   dir = join(base, 'of-the-set');
   mkdirSync(dir);
 });
-afterEach(() => rmSync(base, { recursive: true }));
 
 /** Every part is this shell script. */
 function shells(script: string): ControlPlanePrograms {
