@@ -288,6 +288,30 @@ describe('pods that hold their node', () => {
       stays: { 'n-1': 'BlockedByOnCompletionPod' },
     },
     {
+      name: 'one of nobody that must run to its end',
+      objects: [...host, n1, on1(said({ [`${CA}safe-to-evict`]: 'on-completion' }, bare))],
+      goes: [],
+      stays: { 'n-1': 'BlockedByOnCompletionPod' },
+    },
+    {
+      name: 'a young bare one of the system is first of all bare',
+      objects: [...host, n1, on1({ metadata: { namespace: 'kube-system', ...bare, ...born('2026-11-21T11:59:00Z') } })],
+      goes: [],
+      stays: keeps('NotReplicated'),
+    },
+    {
+      name: 'local storage before the budget',
+      objects: [
+        ...host,
+        n1,
+        { ...local([scratch]), metadata: { ...(local([scratch])['metadata'] as object), ...labels('db') } },
+        budget('b', 0),
+      ],
+      config: strict,
+      goes: [],
+      stays: keeps('LocalStorageRequested'),
+    },
+    {
       name: 'a young one of the system',
       objects: [...host, n1, on1({ metadata: { namespace: 'kube-system', ...born('2026-11-21T11:01:00Z') } })],
       goes: [],
