@@ -1,13 +1,7 @@
 /** AKS's own count of a pool, which its operations set the size to: what happens by default, and with `azure.syncAgentPoolCount`. */
-import { afterEach, describe, expect, it } from 'vitest';
-import { VirtualRun } from '../support/virtual-world.ts';
+import { describe, expect, it } from 'vitest';
+import { startedWorld, type VirtualRun } from '../support/virtual-world.ts';
 import { aPool, bound, capacity, deployment, MINUTE, SECOND, worldOf } from './support.ts';
-
-let run: VirtualRun | undefined;
-afterEach(async () => {
-  await run?.stop();
-  run = undefined;
-});
 
 /** These scenarios last for hours, and no time in them is shorter than a minute. Waiting pods start a loop at once all the same. */
 const FLAGS = ['--scan-interval=30s'];
@@ -16,8 +10,7 @@ const POOL = aPool({ name: 'general', count: 1, min: 1, max: 20 });
 
 /** 20 pods of 1.5 CPU on nodes of 4: the pool grows from 1 to 10. */
 async function grown(env: Readonly<Record<string, string>>, knobs: object = {}): Promise<VirtualRun> {
-  const world = await VirtualRun.start({ spec: worldOf([POOL]), env, knobs, flags: FLAGS });
-  run = world;
+  const world = await startedWorld({ spec: worldOf([POOL]), env, knobs, flags: FLAGS });
   world.world.cluster.apply(deployment({ name: 'web', replicas: 20, cpu: '1500m' }));
   await world.until('20 pods that run', () => bound(world, 'web') === 20, 10 * MINUTE);
   expect([capacity(world, 'general'), aksCount(world)]).toEqual([10, 1]);
@@ -91,8 +84,7 @@ describe('an operation of AKS that takes ten minutes while pods wait', () => {
   it('and another pool that fits grows at once', async () => {
     const other = aPool({ name: 'spare', count: 0, min: 0, max: 5, vmSize: 'Standard_D8s_v5' });
     const knobs = { modelUpdate: { p50: 10 * MINUTE, p95: 10 * MINUTE }, aksRestoresAtEnd: true };
-    const world = await VirtualRun.start({ spec: worldOf([POOL, other]), env: SYNC, knobs, flags: [...FLAGS, '--expander=least-waste'] });
-    run = world;
+    const world = await startedWorld({ spec: worldOf([POOL, other]), env: SYNC, knobs, flags: [...FLAGS, '--expander=least-waste'] });
     world.world.cluster.apply(deployment({ name: 'web', replicas: 8, cpu: '1500m' }));
     await world.until('a count in step', () => (aksCount(world) ?? 0) > 1, 30 * MINUTE);
     const before = capacity(world, 'spare');

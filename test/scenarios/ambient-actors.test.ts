@@ -1,13 +1,7 @@
 /** The daemon among actors that act by themselves: AKS that operates, waves of evictions, another writer, lists that are behind. */
-import { afterEach, describe, expect, it } from 'vitest';
-import { VirtualRun } from '../support/virtual-world.ts';
+import { describe, expect, it } from 'vitest';
+import { startedWorld } from '../support/virtual-world.ts';
 import { MINUTE, aPool, bound, capacity, deployment, worldOf } from './support.ts';
-
-let run: VirtualRun | undefined;
-afterEach(async () => {
-  await run?.stop();
-  run = undefined;
-});
 
 describe('a world that does not stand still', () => {
   it('the daemon breaks no rule in it, and all pods run soon after it is quiet', async () => {
@@ -17,8 +11,7 @@ describe('a world that does not stand still', () => {
       aPool({ name: 'keep', max: 6, priority: 'Spot', evictionPolicy: 'Deallocate' }),
     ];
     const flags = ['--scale-down-unneeded-time=2m', '--scale-down-delay-after-add=1m', '--expander=least-waste'];
-    const world = await VirtualRun.start({ spec: worldOf(pools), flags, knobs: { listStalenessMs: 10_000 } });
-    run = world;
+    const world = await startedWorld({ spec: worldOf(pools), flags, knobs: { listStalenessMs: 10_000 } });
     const { arm, cluster } = world.world;
     const tolerations = [{ key: 'kubernetes.azure.com/scalesetpriority', operator: 'Exists' }];
     cluster.apply(deployment({ name: 'web', replicas: 8, cpu: '1500m' }));

@@ -1,25 +1,18 @@
 /** Machines that come late, in part or not at all, nodes that are not of use yet, and what the status says of them. */
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import type { PoolSpec } from '../../world/simulator/base/world-spec.ts';
-import { VirtualRun } from '../support/virtual-world.ts';
+import { startedWorld, type VirtualRun } from '../support/virtual-world.ts';
 import { aPool, bound, capacity, deployment, events, MINUTE, SECOND, worldOf } from './support.ts';
-
-let run: VirtualRun | undefined;
-afterEach(async () => {
-  await run?.stop();
-  run = undefined;
-});
 
 const TWO = [aPool({ name: 'aaa', count: 0 }), aPool({ name: 'bbb', count: 0, vmSize: 'Standard_E4s_v5' })];
 const web = (replicas: number, cpu = '3') => deployment({ name: 'web', replicas, cpu });
 
-async function start(pools: readonly PoolSpec[], flags: readonly string[] = []): Promise<VirtualRun> {
-  run = await VirtualRun.start({
+function start(pools: readonly PoolSpec[], flags: readonly string[] = []): Promise<VirtualRun> {
+  return startedWorld({
     spec: worldOf(pools),
     flags: ['--scale-down-unneeded-time=2m', '--scale-down-delay-after-add=1m', ...flags],
   });
-  return run;
 }
 
 interface GroupStatus {

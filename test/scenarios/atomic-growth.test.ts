@@ -1,20 +1,14 @@
 /** Growth that is wanted as a whole, of which one machine fails: what did come up goes again, and the failure has a name. */
-import { afterEach, describe, expect, it } from 'vitest';
-import { VirtualRun } from '../support/virtual-world.ts';
+import { describe, expect, it } from 'vitest';
+import { startedWorld } from '../support/virtual-world.ts';
 import { aPool, bound, capacity, deployment, MINUTE, pending, worldOf } from './support.ts';
-
-let run: VirtualRun | undefined;
-afterEach(async () => {
-  await run?.stop();
-  run = undefined;
-});
 
 const TAGS = { 'k8s.io_cluster-autoscaler_node-template_autoscaling-options_zeroormaxnodescaling': 'true' };
 const SIZE = 'Standard_E4s_v5';
 
 describe.each(['vmss-uniform', 'vmss-flexible'] as const)('a group of use only as a whole (%s)', (kind) => {
   it('of three machines one is refused: the other two go, the capacity is what it was, and the size is out of stock', async () => {
-    run = await VirtualRun.start({
+    const run = await startedWorld({
       spec: worldOf([aPool({ name: 'gang', kind, vmSize: SIZE, count: 0, min: 0, max: 3, tags: TAGS })], { stock: { [`${SIZE}/0`]: 2 } }),
     });
     const here = run;

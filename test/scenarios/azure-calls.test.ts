@@ -1,18 +1,8 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { JournalEntry } from '../../world/simulator/arm/http/journal.ts';
 import type { WorldSpec } from '../../world/simulator/base/world-spec.ts';
-import { VirtualRun, type VirtualRunOptions } from '../support/virtual-world.ts';
+import { startedWorld, type VirtualRun } from '../support/virtual-world.ts';
 import { aPool, bound, capacity, deployment, MINUTE, SECOND, worldOf } from './support.ts';
-
-let run: VirtualRun | undefined;
-async function start(options: VirtualRunOptions): Promise<VirtualRun> {
-  run = await VirtualRun.start(options);
-  return run;
-}
-afterEach(async () => {
-  await run?.stop();
-  run = undefined;
-});
 
 const INSTANCE_LIST = 'GET virtualMachineScaleSets/{name}/virtualMachines';
 const POLL = 'GET locations/{location}/operations/{id}';
@@ -52,14 +42,12 @@ const REAL_MS = 120_000;
 
 describe('calls at rest', () => {
   async function atRestFor(ms: number, spec: WorldSpec): Promise<readonly JournalEntry[]> {
-    const world = await start({ spec });
+    const world = await startedWorld({ spec });
     const since = world.clock.now() + SECOND;
     await world.advance(ms);
     const seen = calls(world, since);
     expect(new Set(world.reports.map(({ outcome }) => outcome)).has('failed')).toBe(false);
     expect(new Set(seen.map(({ status }) => status))).toEqual(new Set([200]));
-    await world.stop();
-    run = undefined;
     return seen;
   }
 
@@ -112,7 +100,7 @@ describe('calls of a change', () => {
   }
 
   it('a scale-up: one write, one GET, and lists only while machines are awaited', async () => {
-    const world = await start({ spec: worldOf([aPool({ name: 'general' })]) });
+    const world = await startedWorld({ spec: worldOf([aPool({ name: 'general' })]) });
     await world.advance(15 * SECOND);
     const since = world.clock.now();
     world.world.cluster.apply(deployment({ name: 'web', replicas: 20, cpu: '700m' }));
@@ -131,7 +119,7 @@ describe('calls of a change', () => {
   });
 
   it('a scale-down: one GET per machine and of the set before, one write, one GET of the set and one list after', async () => {
-    const world = await start({
+    const world = await startedWorld({
       spec: worldOf([aPool({ name: 'general', count: 4, min: 1 })]),
       flags: ['--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=30s', '--scan-interval=10s'],
     });
@@ -158,7 +146,7 @@ describe('calls of a change', () => {
   });
 
   it('a size changed by another writer costs one list at once and the ladder while its instances come', async () => {
-    const world = await start({ spec: worldOf([aPool({ name: 'general' })]) });
+    const world = await startedWorld({ spec: worldOf([aPool({ name: 'general' })]) });
     await world.advance(15 * SECOND);
     const since = world.clock.now();
     world.world.arm.control.raise({ foreignScale: { pool: 'general', to: 3 } });
@@ -175,7 +163,7 @@ describe('calls of a change', () => {
 
 describe('a refresh by hand', () => {
   it('POST /debug/refresh reads one group at once, or everything, and nothing for a group that is not there', async () => {
-    const world = await start({ spec: worldOf([aPool({ name: 'general' }), aPool({ name: 'other' })]) });
+    const world = await startedWorld({ spec: worldOf([aPool({ name: 'general' }), aPool({ name: 'other' })]) });
     await world.advance(35 * SECOND);
     const nameOf = (route: string, path: string): string => `${route} ${/-(\w+)-\d+-vmss/.exec(path)?.[1] ?? ''}`.trim();
     const post = async (query: string): Promise<{ readonly status: number; readonly asked: readonly string[] }> => {

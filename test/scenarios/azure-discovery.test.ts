@@ -1,16 +1,6 @@
-import { afterEach, describe, expect, it } from 'vitest';
-import { VirtualRun, type VirtualRunOptions } from '../support/virtual-world.ts';
+import { describe, expect, it } from 'vitest';
+import { startedWorld, type VirtualRun } from '../support/virtual-world.ts';
 import { aPool, bound, capacity, deployment, events, MINUTE, SECOND, worldOf } from './support.ts';
-
-let run: VirtualRun | undefined;
-async function start(options: VirtualRunOptions): Promise<VirtualRun> {
-  run = await VirtualRun.start(options);
-  return run;
-}
-afterEach(async () => {
-  await run?.stop();
-  run = undefined;
-});
 
 const D4 = 'Standard_D4s_v5';
 
@@ -36,7 +26,7 @@ describe('without rules, names and flags', () => {
       aPool({ name: 'bbb', count: 1, max: 3, tags: other }),
       aPool({ name: 'ccc', count: 1, max: 4, tags: other, managedAutoscaler: true }),
     ];
-    const world = await start({ spec: worldOf(pools), discovery: [] });
+    const world = await startedWorld({ spec: worldOf(pools), discovery: [] });
     world.world.cluster.apply(deployment({ name: 'web', replicas: 30, cpu: '1' }));
     await world.advance(5 * MINUTE);
     expect(groups(world)).toEqual(['aaa 0:3', 'ccc 0:4', 'system 1:3']);
@@ -45,7 +35,7 @@ describe('without rules, names and flags', () => {
 
   it('nothing is managed if the name of the cluster is not known', async () => {
     const env = { CLUSTER_NAME: '', ARM_CLUSTER_RESOURCE_GROUP: '' };
-    const world = await start({ spec: worldOf([aPool({ name: 'aaa', count: 1, max: 3 })]), discovery: [], env });
+    const world = await startedWorld({ spec: worldOf([aPool({ name: 'aaa', count: 1, max: 3 })]), discovery: [], env });
     await world.advance(30 * SECOND);
     expect(groups(world)).toEqual([]);
   });
@@ -60,7 +50,7 @@ describe('discovery by tags', () => {
       aPool({ name: 'ddd', kind: 'vms-pool', count: 0, tags: { owner: 'web' } }),
     ];
     const flags = ['label:team=data,env=prod', 'label:owner=web'].map((rule) => `--node-group-auto-discovery=${rule}`);
-    const world = await start({ spec: worldOf(pools, { discoveryTags: {} }), flags });
+    const world = await startedWorld({ spec: worldOf(pools, { discoveryTags: {} }), flags });
     await world.advance(15 * SECOND);
     expect(groups(world)).toEqual(['aaa 0:10', 'bbb 0:10', `ddd/${D4} 0:10`]);
     world.world.cluster.apply(deployment({ name: 'web', replicas: 8, cpu: '1500m' }));
@@ -73,7 +63,10 @@ describe('discovery by tags', () => {
     'tags of a %s that change are obeyed in the loop after the list that shows them',
     async (kind) => {
       const pool = aPool({ name: 'general', kind, count: 1, min: 1, max: 2 });
-      const world = await start({ spec: worldOf([pool]), flags: ['--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=30s'] });
+      const world = await startedWorld({
+        spec: worldOf([pool]),
+        flags: ['--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=30s'],
+      });
       const size = (): number => world.world.arm.control.state().agentPools.find(({ name }) => name === 'general')?.size ?? Number.NaN;
       const grown = (): number => (kind === 'vms-pool' ? size() : capacity(world, 'general'));
       world.world.cluster.apply(deployment({ name: 'web', replicas: 12, cpu: '1500m' }));
@@ -107,7 +100,7 @@ describe('discovery by tags', () => {
   it("a pool that comes and one that goes while the daemon runs are events and no errors, its nodes and pods are others' matter", async () => {
     const lines: string[] = [];
     const pools = [aPool({ name: 'general', min: 1 }), aPool({ name: 'doomed', count: 2, min: 1 })];
-    const world = await start({ spec: worldOf(pools), onLog: (line) => void lines.push(line) });
+    const world = await startedWorld({ spec: worldOf(pools), onLog: (line) => void lines.push(line) });
     await world.advance(MINUTE);
     world.world.arm.control.raise({ addPool: aPool({ name: 'fresh', count: 0, kind: 'vmss-flexible' }) });
     world.world.arm.control.raise({ removePool: { pool: 'doomed' } });
@@ -127,7 +120,7 @@ describe('groups that are named', () => {
   it('by their agent pool, in any letter case, and a size of a pool that is born later', async () => {
     const pool = aPool({ name: 'general', min: 0, max: 9 });
     const flags = ['--nodes=1:2:GENERAL', `--nodes=0:3:late/${D4.toLowerCase()}`];
-    const world = await start({ spec: worldOf([pool], { discoveryTags: {} }), flags });
+    const world = await startedWorld({ spec: worldOf([pool], { discoveryTags: {} }), flags });
     world.world.cluster.apply(deployment({ name: 'web', replicas: 12, cpu: '1500m' }));
     await world.until('its maximum', () => capacity(world, 'general') === 2, 5 * MINUTE);
     const late = () => world.reports.at(-1)?.observation?.cloud.groups.find(({ id }) => id.startsWith('late'));
@@ -150,7 +143,7 @@ describe('groups that are named', () => {
       aPool({ name: 'sizes', kind: 'vms-pool', count: 0 }),
     ];
     const eager = ['--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=30s'];
-    const world = await start({ spec: worldOf(pools, { discoveryTags: {} }), flags: [...eager, '--nodes=0:2:general'] });
+    const world = await startedWorld({ spec: worldOf(pools, { discoveryTags: {} }), flags: [...eager, '--nodes=0:2:general'] });
     const change = (...flags: readonly string[]): void => world.daemon.reconfigure(world.configWith([...eager, ...flags]));
     world.world.cluster.apply(deployment({ name: 'web', replicas: 12, cpu: '1500m' }));
     await world.until('the first maximum', () => capacity(world, 'general') === 2, 5 * MINUTE);

@@ -1,17 +1,7 @@
 import { describeBlock } from '../../src/domain/group-blocks.ts';
-import { afterEach, describe, expect, it } from 'vitest';
-import { VirtualRun, type VirtualRunOptions } from '../support/virtual-world.ts';
+import { describe, expect, it } from 'vitest';
+import { startedWorld, type VirtualRun } from '../support/virtual-world.ts';
 import { aPool, bound, capacity, deployment, events, MINUTE, SECOND, worldOf } from './support.ts';
-
-let run: VirtualRun | undefined;
-async function start(options: VirtualRunOptions): Promise<VirtualRun> {
-  run = await VirtualRun.start(options);
-  return run;
-}
-afterEach(async () => {
-  await run?.stop();
-  run = undefined;
-});
 
 const EAGER = ['--scale-down-unneeded-time=20s', '--scale-down-delay-after-add=10s'];
 
@@ -21,7 +11,10 @@ function setState(world: VirtualRun, pool: string): string | undefined {
 
 describe('a new leader that finds an operation under way', () => {
   it('removes nothing in that set until the operation is over and its machines were listed, and says why', async () => {
-    const world = await start({ spec: worldOf([aPool({ name: 'general', count: 3 }), aPool({ name: 'quiet', count: 2 })]), flags: EAGER });
+    const world = await startedWorld({
+      spec: worldOf([aPool({ name: 'general', count: 3 }), aPool({ name: 'quiet', count: 2 })]),
+      flags: EAGER,
+    });
     await world.stopDaemon();
     // What the leader before may have asked for in its last moment.
     world.world.arm.control.raise({ foreignScale: { pool: 'general', to: 4 } });
@@ -45,7 +38,7 @@ describe('a new leader that finds an operation under way', () => {
   });
 
   it('adds at once, on top of what was asked for', async () => {
-    const world = await start({ spec: worldOf([aPool({ name: 'general', count: 1 })]), flags: EAGER });
+    const world = await startedWorld({ spec: worldOf([aPool({ name: 'general', count: 1 })]), flags: EAGER });
     await world.stopDaemon();
     world.world.arm.control.raise({ foreignScale: { pool: 'general', to: 2 } });
     world.world.cluster.apply(deployment({ name: 'web', replicas: 20, cpu: '700m' }));
@@ -63,7 +56,7 @@ describe('a new leader that finds an operation under way', () => {
 describe('a set or pool in a state of its own', () => {
   it('a set in state Failed is grown and shrunk like any other', async () => {
     const stock = { 'Standard_D4s_v5/0': 1 };
-    const world = await start({ spec: worldOf([aPool({ name: 'general', count: 2 })], { stock }), flags: EAGER });
+    const world = await startedWorld({ spec: worldOf([aPool({ name: 'general', count: 2 })], { stock }), flags: EAGER });
     await world.stopDaemon();
     world.world.arm.control.raise({ foreignScale: { pool: 'general', to: 5 } });
     await world.until('a failed operation', () => setState(world, 'general') === 'Failed', 5 * MINUTE);
@@ -96,7 +89,7 @@ describe('a set or pool in a state of its own', () => {
       reason: 'AKS runs its own autoscaler over its agent pool',
     },
   ])('a pool that is $name is neither grown nor shrunk, and the pods get that reason', async ({ pool, reason }) => {
-    const world = await start({ spec: worldOf([aPool({ name: 'general', count: 2 })]), flags: EAGER });
+    const world = await startedWorld({ spec: worldOf([aPool({ name: 'general', count: 2 })]), flags: EAGER });
     world.world.arm.control.addFault({
       id: 'pools',
       match: { method: 'GET', pathGlob: '**/agentPools' },

@@ -1,22 +1,12 @@
-import { afterEach, describe, expect, it } from 'vitest';
-import { VirtualRun, type VirtualRunOptions } from '../support/virtual-world.ts';
+import { describe, expect, it } from 'vitest';
+import { startedWorld } from '../support/virtual-world.ts';
 import { aPool, bound, capacity, deployment, events, MINUTE, SECOND, worldOf } from './support.ts';
-
-let run: VirtualRun | undefined;
-async function start(options: VirtualRunOptions): Promise<VirtualRun> {
-  run = await VirtualRun.start(options);
-  return run;
-}
-afterEach(async () => {
-  await run?.stop();
-  run = undefined;
-});
 
 describe('a Flexible scale set', () => {
   it('grows for pods and shrinks when they go, like any other', async () => {
     const pool = aPool({ name: 'flex', kind: 'vmss-flexible', count: 0, zones: ['1', '2'], labels: { team: 'data' } });
     const flags = ['--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=30s'];
-    const world = await start({ spec: worldOf([pool]), flags });
+    const world = await startedWorld({ spec: worldOf([pool]), flags });
     const etl = (replicas: number) => deployment({ name: 'etl', replicas, cpu: '700m', spec: { nodeSelector: { team: 'data' } } });
     world.world.cluster.apply(etl(10));
     await world.until('all bound', () => bound(world, 'etl') === 10, 5 * MINUTE);
@@ -31,7 +21,7 @@ describe('a Flexible scale set', () => {
 
 describe('a role that is missing for a while', () => {
   it('stops nothing for good: the daemon says so, does not hammer, and goes on when it is back', async () => {
-    const world = await start({ spec: worldOf([aPool({ name: 'general' })]) });
+    const world = await startedWorld({ spec: worldOf([aPool({ name: 'general' })]) });
     await world.advance(15 * SECOND);
     const body = { error: { code: 'AuthorizationFailed', message: "The client 'a' does not have authorization to perform action 'x'." } };
     world.world.arm.control.addFault({
@@ -54,7 +44,7 @@ describe('a role that is missing for a while', () => {
 
 describe('a pool that is added while the daemon runs', () => {
   it('is served within two minutes of its birth', async () => {
-    const world = await start({ spec: worldOf([aPool({ name: 'general', max: 1 })]) });
+    const world = await startedWorld({ spec: worldOf([aPool({ name: 'general', max: 1 })]) });
     await world.advance(MINUTE);
     world.world.arm.control.raise({ addPool: aPool({ name: 'late', count: 0, labels: { team: 'new' } }) });
     world.world.cluster.apply(deployment({ name: 'web', replicas: 3, cpu: '1', spec: { nodeSelector: { team: 'new' } } }));
@@ -68,7 +58,7 @@ describe('scale sets that are written through AKS', () => {
   it('grow and shrink like any other, and AKS counts the same at every rest', async () => {
     const flags = ['--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=30s'];
     const env = { AZURE_WRITE_PATH: 'agentPool' };
-    const world = await start({ spec: worldOf([aPool({ name: 'general', min: 1 })]), flags, env });
+    const world = await startedWorld({ spec: worldOf([aPool({ name: 'general', min: 1 })]), flags, env });
     const counted = (): number | undefined => world.world.arm.control.state().agentPools.find(({ name }) => name === 'general')?.size;
     world.world.cluster.apply(deployment({ name: 'web', replicas: 8, cpu: '1500m' }));
     await world.until('all bound', () => bound(world, 'web') === 8, 15 * MINUTE);

@@ -1,15 +1,9 @@
 /** Real nodes offer less than their template promised: the difference is found out once, said, and not bought again and again. */
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { PoolSpec } from '../../world/simulator/base/world-spec.ts';
 import { valueOf } from '../loop/support.ts';
-import { VirtualRun } from '../support/virtual-world.ts';
+import { startedWorld, type VirtualRun } from '../support/virtual-world.ts';
 import { aPool, bound, capacity, deployment, events, MINUTE, pending, SECOND, worldOf } from './support.ts';
-
-let run: VirtualRun | undefined;
-afterEach(async () => {
-  await run?.stop();
-  run = undefined;
-});
 
 /** These scenarios last for up to an hour, and no time in them is shorter than a minute. */
 const FLAGS = ['--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=1m', '--scan-interval=30s'];
@@ -58,8 +52,7 @@ async function live(world: VirtualRun, meddle: Meddler, spanMs: number, done = m
 const puts = (world: VirtualRun): number => world.writes().filter(({ method }) => method === 'PUT').length;
 
 async function start(pool: Partial<PoolSpec> = {}): Promise<VirtualRun> {
-  run = await VirtualRun.start({ spec: worldOf([aPool({ name: 'general', count: 0, ...pool })]), flags: FLAGS });
-  return run;
+  return startedWorld({ spec: worldOf([aPool({ name: 'general', count: 0, ...pool })]), flags: FLAGS });
 }
 
 const removals = (world: VirtualRun): number => world.writes().filter(({ path }) => path.endsWith('delete')).length;
@@ -121,8 +114,7 @@ describe('a pod of 1 CPU that is pinned to each node of 4 cores', () => {
 
   it('another pool takes the pod', async () => {
     const pools = [aPool({ name: 'general', count: 0 }), aPool({ name: 'large', vmSize: 'Standard_D8s_v5', count: 0 })];
-    run = await VirtualRun.start({ spec: worldOf(pools), flags: [...FLAGS, '--expander=least-waste'] });
-    const world = run;
+    const world = await startedWorld({ spec: worldOf(pools), flags: [...FLAGS, '--expander=least-waste'] });
     world.world.cluster.apply(deployment({ name: 'wide', replicas: 1, cpu: '3200m' }));
     await live(world, pinPod, MINUTE);
     expect([capacity(world, 'general'), capacity(world, 'large'), bound(world, 'wide')]).toEqual([1, 0, 0]);
@@ -233,8 +225,7 @@ describe('a pool that goes up and down because its nodes', () => {
       sentence: /has no taint example\.com\/starting:NoSchedule, node \S+ has it$/,
     },
   ])('$what gets one node in half an hour', async ({ meddle = () => undefined, pool = {}, pod = {}, flags = [], lack, sentence }) => {
-    run = await VirtualRun.start({ spec: worldOf([aPool({ name: 'general', count: 0, ...pool })]), flags: [...FLAGS, ...flags] });
-    const world = run;
+    const world = await startedWorld({ spec: worldOf([aPool({ name: 'general', count: 0, ...pool })]), flags: [...FLAGS, ...flags] });
     world.world.cluster.apply(deployment({ name: 'wide', replicas: 1, cpu: '3200m', ...pod }));
     await live(world, meddle, 20 * MINUTE);
     expect(broken(world)[0]).toMatch(sentence);

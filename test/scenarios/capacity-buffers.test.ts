@@ -1,14 +1,8 @@
 /** Spare room: made before it is needed, given to whoever comes, made again, and given back with its buffer. */
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { ObjectDraft } from '../../world/simulator/cluster/store/objects.ts';
-import { VirtualRun } from '../support/virtual-world.ts';
+import { startedWorld, type VirtualRun } from '../support/virtual-world.ts';
 import { aPool, bound, capacity, deployment, MINUTE, worldOf } from './support.ts';
-
-let run: VirtualRun | undefined;
-afterEach(async () => {
-  await run?.stop();
-  run = undefined;
-});
 
 const template = (cpu: string): ObjectDraft => ({
   apiVersion: 'v1',
@@ -43,7 +37,7 @@ const FLAGS = [
 
 describe('capacity buffers', () => {
   it('room for three of eleven is made, used, made again after an edit, and given back', async () => {
-    run = await VirtualRun.start({ spec: worldOf([aPool({ name: 'general', count: 1 })]), flags: FLAGS });
+    const run = await startedWorld({ spec: worldOf([aPool({ name: 'general', count: 1 })]), flags: FLAGS });
     const { world } = run;
     const here = run;
     world.cluster.apply(template('3'));
@@ -86,7 +80,7 @@ describe('capacity buffers', () => {
   });
 
   it('ResourceQuotas trim it, and a buffer that no group can make room for gets a reason', async () => {
-    run = await VirtualRun.start({ spec: worldOf([aPool({ name: 'general', count: 1, max: 2 })]), flags: FLAGS });
+    const run = await startedWorld({ spec: worldOf([aPool({ name: 'general', count: 1, max: 2 })]), flags: FLAGS });
     const here = run;
     const { cluster } = run.world;
     const hard = { 'requests.cpu': '7' };

@@ -1,14 +1,8 @@
 /** Quotas of the cluster, from the object to what Azure is asked for and back to the object's status. */
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { ObjectDraft } from '../../world/simulator/cluster/store/objects.ts';
-import { VirtualRun } from '../support/virtual-world.ts';
+import { startedWorld, type VirtualRun } from '../support/virtual-world.ts';
 import { aPool, bound, capacity, deployment, events, MINUTE, SECOND, worldOf } from './support.ts';
-
-let run: VirtualRun | undefined;
-afterEach(async () => {
-  await run?.stop();
-  run = undefined;
-});
 
 const quota = (name: string, pool: string, resources: Readonly<Record<string, string>>): ObjectDraft => ({
   apiVersion: 'autoscaling.x-k8s.io/v1beta1',
@@ -33,11 +27,10 @@ const statusWrites = (world: VirtualRun): number =>
 describe('capacity quotas', () => {
   it('the pool at its quota is passed over, and the status follows nodes that come and go', async () => {
     const pools = [aPool({ name: 'alpha', count: 1 }), aPool({ name: 'beta', count: 0 })];
-    run = await VirtualRun.start({
+    const world = await startedWorld({
       spec: worldOf(pools),
       flags: ['--capacity-quotas-enabled', '--scale-down-unneeded-time=5m', '--scale-down-delay-after-add=1m'],
     });
-    const world = run;
     world.world.cluster.apply(quota('alpha-nodes', 'alpha', { nodes: '2', cpu: '1k' }));
     world.world.cluster.apply(quota('broken', 'alpha', { nodes: '500m' }));
     await world.advance(30 * SECOND);
@@ -70,8 +63,7 @@ describe('capacity quotas', () => {
   });
 
   it('a status that could not be written is written a minute later, and nothing else waits for it', async () => {
-    run = await VirtualRun.start({ spec: worldOf([aPool({ name: 'alpha', count: 1 })]), flags: ['--capacity-quotas-enabled'] });
-    const world = run;
+    const world = await startedWorld({ spec: worldOf([aPool({ name: 'alpha', count: 1 })]), flags: ['--capacity-quotas-enabled'] });
     world.world.cluster.control.failNext(1, 503, { verb: 'patch', resource: 'capacityquotas/status' });
     world.world.cluster.apply(quota('q', 'alpha', { nodes: '2' }));
     world.world.cluster.apply(deployment({ name: 'web', replicas: 3, cpu: '3' }));
@@ -82,8 +74,7 @@ describe('capacity quotas', () => {
   });
 
   it('turned off, nothing is asked and nothing is said', async () => {
-    run = await VirtualRun.start({ spec: worldOf([aPool({ name: 'alpha', count: 1 })]) });
-    const world = run;
+    const world = await startedWorld({ spec: worldOf([aPool({ name: 'alpha', count: 1 })]) });
     world.world.cluster.apply(quota('q', 'alpha', { nodes: '1' }));
     world.world.cluster.apply(deployment({ name: 'web', replicas: 3, cpu: '3' }));
     await world.until('all pods bound', () => bound(world, 'web') === 3, 10 * MINUTE);

@@ -1,16 +1,10 @@
-import { afterEach, describe, expect, it } from 'vitest';
-import { VirtualRun } from '../support/virtual-world.ts';
+import { describe, expect, it } from 'vitest';
+import { startedWorld } from '../support/virtual-world.ts';
 import { aPool, bound, capacity, deployment, events, MINUTE, worldOf } from './support.ts';
-
-let run: VirtualRun | undefined;
-afterEach(async () => {
-  await run?.stop();
-  run = undefined;
-});
 
 describe('a configuration that changes while the daemon runs', () => {
   it('is obeyed from the next loop on; timers and back-offs go on', async () => {
-    const world = await VirtualRun.start({
+    const world = await startedWorld({
       spec: worldOf(
         [aPool({ name: 'general' }), aPool({ name: 'compute', vmSize: 'Standard_F8s_v2', count: 0, labels: { workload: 'batch' } })],
         {
@@ -19,7 +13,6 @@ describe('a configuration that changes while the daemon runs', () => {
       ),
       flags: ['--scale-down-unneeded-time=30m', '--scale-down-delay-after-add=0s'],
     });
-    run = world;
     world.world.cluster.apply(deployment({ name: 'web', replicas: 10, cpu: '700m' }));
     await world.until('all pods bound', () => bound(world, 'web') === 10, 5 * MINUTE);
     world.world.cluster.apply(deployment({ name: 'batch', replicas: 1, cpu: '1500m', spec: { nodeSelector: { workload: 'batch' } } }));
@@ -41,8 +34,7 @@ describe('a configuration that changes while the daemon runs', () => {
   });
 
   it('may redefine the node groups and their limits', async () => {
-    const world = await VirtualRun.start({ spec: worldOf([aPool({ name: 'general', max: 10 }), aPool({ name: 'spare', count: 0 })]) });
-    run = world;
+    const world = await startedWorld({ spec: worldOf([aPool({ name: 'general', max: 10 }), aPool({ name: 'spare', count: 0 })]) });
     const groups = (): Readonly<Record<string, readonly [min: number, max: number]>> =>
       Object.fromEntries(
         (world.reports.at(-1)?.observation?.cloud.groups ?? []).map(({ id, minSize, maxSize }) => [

@@ -1,12 +1,6 @@
-import { afterEach, describe, expect, it } from 'vitest';
-import { VirtualRun } from '../support/virtual-world.ts';
+import { describe, expect, it } from 'vitest';
+import { startedWorld, type VirtualRun } from '../support/virtual-world.ts';
 import { aPool, bound, capacity, deployment, events, MINUTE, pending, SECOND, worldOf } from './support.ts';
-
-let run: VirtualRun | undefined;
-afterEach(async () => {
-  await run?.stop();
-  run = undefined;
-});
 
 const FLAGS = ['--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=1m'];
 const KRUISE = { apiVersion: 'apps.kruise.io/v1alpha1', kind: 'DaemonSet', name: 'agent', uid: 'kruise-agent', controller: true };
@@ -39,7 +33,7 @@ function coverNodes(world: VirtualRun, metadata: object): void {
 
 describe.each(OWNERS)('a daemon pod of 1 CPU by $owner on each node of 4 cores', ({ metadata }) => {
   const started = async (count: number, min: number): Promise<VirtualRun> => {
-    run = await VirtualRun.start({ spec: worldOf([aPool({ name: 'general', count, min })]), flags: FLAGS });
+    const run = await startedWorld({ spec: worldOf([aPool({ name: 'general', count, min })]), flags: FLAGS });
     await covered(run, MINUTE);
     return run;
   };

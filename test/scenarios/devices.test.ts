@@ -2,22 +2,15 @@
  * Devices that drivers publish, through the whole loop. The scheduler of this world allocates none, so that pods with claims wait
  * for ever: what counts is what is ordered for them, and how often.
  */
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { ObjectDraft } from '../../world/simulator/cluster/store/objects.ts';
 import { claimTemplate, deviceClass, gpus, gpuSlice, ownClaim } from '../support/device-objects.ts';
-import { VirtualRun } from '../support/virtual-world.ts';
+import { startedWorld, type VirtualRun } from '../support/virtual-world.ts';
 import { aPool, capacity, deployment, events, MINUTE, worldOf } from './support.ts';
-
-let run: VirtualRun | undefined;
-afterEach(async () => {
-  await run?.stop();
-  run = undefined;
-});
 
 /** A pool of one node with four GPUs, and two pods that ask for three each. */
 async function start(): Promise<VirtualRun> {
-  const world = await VirtualRun.start({ spec: worldOf([aPool({ name: 'gpu' })]), flags: ['--scale-down-enabled=false'] });
-  run = world;
+  const world = await startedWorld({ spec: worldOf([aPool({ name: 'gpu' })]), flags: ['--scale-down-enabled=false'] });
   await world.until('the node is there', () => nodesOf(world).length === 1, 5 * MINUTE);
   world.world.cluster.apply(deviceClass() as ObjectDraft);
   world.world.cluster.apply(claimTemplate('three', [gpus(3)]) as ObjectDraft);

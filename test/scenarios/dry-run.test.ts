@@ -1,12 +1,6 @@
-import { afterEach, describe, expect, it } from 'vitest';
-import { VirtualRun } from '../support/virtual-world.ts';
+import { describe, expect, it } from 'vitest';
+import { startedWorld, type VirtualRun } from '../support/virtual-world.ts';
 import { aPool, bound, capacity, deployment, MINUTE, pending, worldOf } from './support.ts';
-
-let run: VirtualRun | undefined;
-afterEach(async () => {
-  await run?.stop();
-  run = undefined;
-});
 
 /** Requests that change something in the cluster, by resource, but for those of the simulated world itself. */
 function clusterWrites(world: VirtualRun): readonly string[] {
@@ -25,7 +19,7 @@ async function withheld(world: VirtualRun): Promise<readonly { kind: string; sub
 describe('a dry run', () => {
   it('decides as usual and writes nothing, neither to Azure nor to the cluster, except its own Lease', async () => {
     const lines: { readonly msg: string; readonly dryRun?: boolean; readonly [fact: string]: unknown }[] = [];
-    const world = await VirtualRun.start({
+    const world = await startedWorld({
       spec: worldOf([
         aPool({ name: 'general' }),
         aPool({ name: 'idle', count: 3, min: 1, labels: { idle: 'true' }, taints: ['idle=true:NoSchedule'] }),
@@ -33,7 +27,6 @@ describe('a dry run', () => {
       flags: ['--dry-run', '--leader-elect=true', '--scale-down-unneeded-time=2m', '--scale-down-delay-after-add=0s'],
       onLog: (line) => lines.push(JSON.parse(line)),
     });
-    run = world;
     const selector = { nodeSelector: { idle: 'true' }, tolerations: [{ key: 'idle', operator: 'Exists' }] };
     world.world.cluster.apply(deployment({ name: 'lonely', replicas: 1, cpu: '100m', spec: selector }));
     world.world.cluster.apply(deployment({ name: 'web', replicas: 20, cpu: '700m' }));

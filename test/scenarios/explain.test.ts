@@ -1,5 +1,5 @@
 /** `explain` on a daemon that runs, and its advice carried out in Azure. */
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,17 +9,15 @@ import { openConnection } from '../../src/kubernetes/api/connection.ts';
 import { createRest } from '../../src/kubernetes/api/rest.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { runCommand } from '../support/run-command.ts';
-import { VirtualRun } from '../support/virtual-world.ts';
+import { startedWorld } from '../support/virtual-world.ts';
 import { aPool, bound, deployment, events, MINUTE, worldOf } from './support.ts';
 
-let run: VirtualRun | undefined;
-let dir: string | undefined;
-afterEach(async () => {
-  await run?.stop();
-  run = undefined;
-  if (dir !== undefined) await rm(dir, { recursive: true });
-  dir = undefined;
-});
+/** A folder that lasts as long as the test. */
+async function folder(): Promise<string> {
+  const dir = await mkdtemp(join(tmpdir(), 'explain-'));
+  onTestFinished(() => rm(dir, { recursive: true }));
+  return dir;
+}
 
 interface SaidFix {
   readonly sentence: string;
@@ -34,8 +32,7 @@ interface SaidFix {
 
 describe('explain on a running daemon', () => {
   it('gives advice that helps once it is followed: the tag of the pool is raised by the number, and all pods run', async () => {
-    const world = await VirtualRun.start({ spec: worldOf([aPool({ name: 'general', count: 1, min: 1, max: 2 })]) });
-    run = world;
+    const world = await startedWorld({ spec: worldOf([aPool({ name: 'general', count: 1, min: 1, max: 2 })]) });
     world.world.cluster.apply(deployment({ name: 'web', replicas: 8, cpu: '1500m' }));
     await world.advance(10 * MINUTE);
     expect(bound(world, 'web')).toBeLessThan(8);
@@ -62,8 +59,7 @@ describe('explain on a running daemon', () => {
   });
 
   it('--watch prints an answer when it changes, and ends with a signal', async () => {
-    const world = await VirtualRun.start({ spec: worldOf([aPool({ name: 'general', count: 1, min: 1, max: 1 })]) });
-    run = world;
+    const world = await startedWorld({ spec: worldOf([aPool({ name: 'general', count: 1, min: 1, max: 1 })]) });
     world.world.cluster.apply(deployment({ name: 'web', replicas: 3, cpu: '1500m' }));
     await world.advance(2 * MINUTE);
     const pod = world.world.cluster.store.pendingPods()[0]?.metadata.name ?? '';
@@ -88,8 +84,7 @@ describe('explain on a running daemon', () => {
   });
 
   it('the API shows the capacity writes that the rate limit of a pool allows, once one was made', async () => {
-    const world = await VirtualRun.start({ spec: worldOf([aPool({ name: 'general', count: 1, min: 1, max: 5 })]) });
-    run = world;
+    const world = await startedWorld({ spec: worldOf([aPool({ name: 'general', count: 1, min: 1, max: 5 })]) });
     const tokens = async (): Promise<unknown> => {
       const answer = await fetch(`${world.daemon.url ?? ''}/api/v1/pools?q=general`);
       const { items } = (await answer.json()) as { readonly items: readonly { readonly tokens?: unknown }[] };
@@ -104,8 +99,7 @@ describe('explain on a running daemon', () => {
 
   it('names who else changed a pool, where the activity log may be read', async () => {
     const env = { AZURE_ACTIVITY_LOG: 'true' };
-    const world = await VirtualRun.start({ spec: worldOf([aPool({ name: 'general', count: 1, min: 1, max: 5 })]), env });
-    run = world;
+    const world = await startedWorld({ spec: worldOf([aPool({ name: 'general', count: 1, min: 1, max: 5 })]), env });
     await world.advance(2 * MINUTE);
     world.world.arm.control.raise({ foreignScale: { pool: 'general', to: 3 } });
     await world.advance(15 * MINUTE);
@@ -117,11 +111,10 @@ describe('explain on a running daemon', () => {
   });
 
   it('names who cordoned a node', async () => {
-    const world = await VirtualRun.start({ spec: worldOf([aPool({ name: 'general', count: 1, min: 1, max: 5 })]) });
-    run = world;
+    const world = await startedWorld({ spec: worldOf([aPool({ name: 'general', count: 1, min: 1, max: 5 })]) });
     await world.advance(2 * MINUTE);
     const node = world.world.cluster.store.list('nodes').find(({ metadata }) => metadata.name.includes('general'))?.metadata.name ?? '';
-    dir = await mkdtemp(join(tmpdir(), 'explain-'));
+    const dir = await folder();
     await writeFile(join(dir, 'kubeconfig'), world.world.cluster.kubeconfig());
     const options = { kubeconfigPath: join(dir, 'kubeconfig'), namespace: 'x', leaseName: 'x', identity: 'x', leaderElect: false };
     const connection = await openConnection(options, systemClock);
@@ -146,8 +139,7 @@ describe('explain on a running daemon', () => {
   });
 
   it('finds the leader by its Lease and asks it through the API server', async () => {
-    const world = await VirtualRun.start({ spec: worldOf([aPool({ name: 'general' })]), flags: ['--leader-elect=true'] });
-    run = world;
+    const world = await startedWorld({ spec: worldOf([aPool({ name: 'general' })]), flags: ['--leader-elect=true'] });
     await world.advance(MINUTE);
     const lease = world.world.cluster.store.get('leases', 'kube-system', 'aks-autoscaler') as unknown as {
       spec: { holderIdentity: string };
@@ -156,7 +148,7 @@ describe('explain on a running daemon', () => {
     const spec = { containers: [{ name: 'autoscaler', image: 'x' }] };
     world.world.cluster.apply({ apiVersion: 'v1', kind: 'Pod', metadata: { name: leader, namespace: 'kube-system' }, spec });
     world.world.cluster.control.listenInPod(`kube-system/${leader}`, 8085, Number(new URL(world.daemon.url ?? '').port));
-    dir = await mkdtemp(join(tmpdir(), 'explain-'));
+    const dir = await folder();
     const kubeconfig = join(dir, 'kubeconfig');
     await writeFile(kubeconfig, world.world.cluster.kubeconfig());
     const { code, out, err } = await runCommand(['explain', 'pool', 'general', '--kubeconfig', kubeconfig]);

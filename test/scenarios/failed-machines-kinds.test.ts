@@ -1,19 +1,12 @@
 /** Machines whose bootstrap fails, of every kind of pool: cleared and replaced, with less haste each time, and not for ever. */
-import { afterEach, describe, expect, it } from 'vitest';
-import { VirtualRun } from '../support/virtual-world.ts';
+import { describe, expect, it } from 'vitest';
+import { startedWorld } from '../support/virtual-world.ts';
 import { aPool, bound, deployment, MINUTE, worldOf } from './support.ts';
-
-let run: VirtualRun | undefined;
-afterEach(async () => {
-  await run?.stop();
-  run = undefined;
-});
 
 describe.each(['vmss-uniform', 'vmss-flexible', 'vms-pool'] as const)('a bad image of a %s', (kind) => {
   it('costs few machines, leaves none behind, and the pool recovers with the next good one', async () => {
     const pool = aPool({ name: 'general', kind, count: 2, min: 2, max: 8 });
-    run = await VirtualRun.start({ spec: worldOf([pool]), flags: ['--scale-down-unneeded-time=2h', '--scan-interval=30s'] });
-    const world = run;
+    const world = await startedWorld({ spec: worldOf([pool]), flags: ['--scale-down-unneeded-time=2h', '--scan-interval=30s'] });
     const machines = () => {
       const state = world.world.arm.control.state();
       const own = state.sets.find(({ pool: of }) => of === 'general')?.instances;

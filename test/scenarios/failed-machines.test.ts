@@ -1,22 +1,15 @@
 /** Machines that come to nothing, again and again: replaced, but not in a storm. */
-import { afterEach, describe, expect, it } from 'vitest';
-import { VirtualRun } from '../support/virtual-world.ts';
+import { describe, expect, it } from 'vitest';
+import { startedWorld } from '../support/virtual-world.ts';
 import { aPool, capacity, MINUTE, worldOf } from './support.ts';
-
-let run: VirtualRun | undefined;
-afterEach(async () => {
-  await run?.stop();
-  run = undefined;
-});
 
 const SIZE = 'Standard_E4s_v5';
 
 describe('a pool below its minimum whose machines all fail', () => {
   it('is tried with less haste each time, what failed goes with its capacity, and it recovers', async () => {
-    run = await VirtualRun.start({
+    const world = await startedWorld({
       spec: worldOf([aPool({ name: 'bad', vmSize: SIZE, count: 1, min: 3, max: 6 })], { stock: { [`${SIZE}/0`]: 0 } }),
     });
-    const world = run;
     const puts = () => world.writes().filter(({ method }) => method === 'PUT');
     const machines = () => world.world.arm.control.state().sets.find(({ pool }) => pool === 'bad')?.instances ?? [];
     await world.advance(30 * MINUTE);

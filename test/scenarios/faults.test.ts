@@ -1,16 +1,6 @@
-import { afterEach, describe, expect, it } from 'vitest';
-import { VirtualRun, type VirtualRunOptions } from '../support/virtual-world.ts';
+import { describe, expect, it } from 'vitest';
+import { startedWorld } from '../support/virtual-world.ts';
 import { aPool, bound, capacity, deployment, MINUTE, SECOND, worldOf } from './support.ts';
-
-let run: VirtualRun | undefined;
-async function start(options: VirtualRunOptions): Promise<VirtualRun> {
-  run = await VirtualRun.start(options);
-  return run;
-}
-afterEach(async () => {
-  await run?.stop();
-  run = undefined;
-});
 
 const LIST_FAULTS = [
   {
@@ -24,7 +14,7 @@ const LIST_FAULTS = [
 describe('reads that fail', () => {
   it.each(LIST_FAULTS)('$name instead of the list of scale sets removes nothing and does not stop the daemon', async ({ effect }) => {
     const pools = ['a', 'b', 'c', 'd', 'e'].map((name) => aPool({ name, count: 1 }));
-    const world = await start({ spec: worldOf(pools) });
+    const world = await startedWorld({ spec: worldOf(pools) });
     const groups = (): number => world.reports.at(-1)?.observation?.cloud.groups.filter((group) => group.target.known).length ?? 0;
     await world.advance(15 * SECOND);
     expect(groups()).toBe(6);
@@ -42,7 +32,7 @@ describe('reads that fail', () => {
   });
 
   it('one empty list of scale sets is read again before it is believed', async () => {
-    const world = await start({ spec: worldOf(['a', 'b', 'c', 'd', 'e'].map((name) => aPool({ name }))) });
+    const world = await startedWorld({ spec: worldOf(['a', 'b', 'c', 'd', 'e'].map((name) => aPool({ name }))) });
     await world.advance(15 * SECOND);
     world.world.arm.control.addFault({
       id: 'empty',
@@ -56,7 +46,7 @@ describe('reads that fail', () => {
   });
 
   it('429 on the instance list serves the cache, and waits for the requested time', async () => {
-    const world = await start({ spec: worldOf([aPool({ name: 'general' }), aPool({ name: 'other', count: 0 })]) });
+    const world = await startedWorld({ spec: worldOf([aPool({ name: 'general' }), aPool({ name: 'other', count: 0 })]) });
     await world.advance(15 * SECOND);
     world.world.arm.control.addFault({
       id: 'busy',
@@ -69,7 +59,7 @@ describe('reads that fail', () => {
   });
 
   it('a dropped watch, a compacted history and an API server that is away are got over', async () => {
-    const world = await start({ spec: worldOf([aPool({ name: 'general' })]) });
+    const world = await startedWorld({ spec: worldOf([aPool({ name: 'general' })]) });
     world.world.cluster.control.dropWatches();
     world.world.cluster.control.compact();
     world.world.cluster.control.failNext(3, 500);
@@ -82,7 +72,7 @@ describe('reads that fail', () => {
 
 describe('pools that are not well', () => {
   it('a scale set that does not exist is skipped with a reason, the others are served', async () => {
-    const world = await start({ spec: worldOf([aPool({ name: 'general' })]), flags: ['--nodes=0:5:aks-nowhere-12345678-vmss'] });
+    const world = await startedWorld({ spec: worldOf([aPool({ name: 'general' })]), flags: ['--nodes=0:5:aks-nowhere-12345678-vmss'] });
     world.world.cluster.apply(deployment({ name: 'web', replicas: 12, cpu: '700m' }));
     await world.until('all bound', () => bound(world, 'web') === 12, 6 * MINUTE);
     const missing = world.reports.at(-1)?.observation?.cloud.groups.find((group) => group.id.includes('nowhere'));
@@ -90,7 +80,7 @@ describe('pools that are not well', () => {
   });
 
   it('a write that took effect and answered 500 is read again, not repeated', async () => {
-    const world = await start({ spec: worldOf([aPool({ name: 'general' })]) });
+    const world = await startedWorld({ spec: worldOf([aPool({ name: 'general' })]) });
     world.world.arm.control.addFault({
       id: 'late',
       match: { method: 'PUT', pathGlob: '**/virtualMachineScaleSets/*', nth: 1 },

@@ -11,16 +11,13 @@ import { parse } from 'yaml';
 import { podName } from '../../src/domain/ids.ts';
 import type { ObjectDraft } from '../../world/simulator/cluster/store/objects.ts';
 import { runCommand } from '../support/run-command.ts';
-import { VirtualRun } from '../support/virtual-world.ts';
+import { startedWorld, type VirtualRun } from '../support/virtual-world.ts';
 import { aPool, bound, capacity, deployment, MINUTE, worldOf } from './support.ts';
 
 const hasKubectl = spawnSync('kubectl', ['version', '--client']).status === 0;
 
-let run: VirtualRun | undefined;
 let dir: string | undefined;
 afterEach(async () => {
-  await run?.stop();
-  run = undefined;
   if (dir !== undefined) await rm(dir, { recursive: true });
   dir = undefined;
 });
@@ -106,8 +103,7 @@ describe.skipIf(!hasKubectl)('advice for nodes, followed with kubectl (skipped w
     const pools = BLOCKED.map(({ pool }) => aPool({ name: pool, min: pool === 'atmin' ? 1 : 0 }));
     const spec = worldOf([aPool({ name: 'roomy', vmSize: 'Standard_D32s_v5', min: 1 }), ...pools]);
     const flags = ['--scale-down-unneeded-time=30m', '--skip-nodes-with-local-storage=true', '--unremovable-node-recheck-timeout=10s'];
-    const world = await VirtualRun.start({ spec, flags });
-    run = world;
+    const world = await startedWorld({ spec, flags });
     dir = await mkdtemp(join(tmpdir(), 'advice-'));
     await writeFile(join(dir, 'kubeconfig'), world.world.cluster.kubeconfig());
     await world.advance(MINUTE);

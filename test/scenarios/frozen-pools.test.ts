@@ -1,13 +1,7 @@
 import { describeBlock } from '../../src/domain/group-blocks.ts';
-import { afterEach, describe, expect, it } from 'vitest';
-import { VirtualRun } from '../support/virtual-world.ts';
+import { describe, expect, it } from 'vitest';
+import { startedWorld } from '../support/virtual-world.ts';
 import { aPool, bound, deployment, events, MINUTE, worldOf } from './support.ts';
-
-let run: VirtualRun | undefined;
-afterEach(async () => {
-  await run?.stop();
-  run = undefined;
-});
 
 const FLAGS = ['--scale-down-unneeded-time=30s', '--scale-down-delay-after-add=10s'];
 
@@ -31,8 +25,7 @@ const KINDS = [
 describe.each(KINDS)('a $kind that AKS says is', ({ kind, states }) => {
   it.each(states)('%s is frozen in both directions, with the reason shown, until AKS says otherwise', async (_what, changed, reason) => {
     const pool = aPool({ name: 'general', kind, count: 3, min: 0, max: 6 });
-    run = await VirtualRun.start({ spec: worldOf([pool]), flags: FLAGS });
-    const world = run;
+    const world = await startedWorld({ spec: worldOf([pool]), flags: FLAGS });
     await world.stopDaemon();
     const vms = { type: 'VirtualMachines', virtualMachinesProfile: { scale: { manual: [{ size: 'Standard_D4s_v5', count: 3 }] } } };
     const type = kind === 'vms-pool' ? vms : { type: 'VirtualMachineScaleSets', count: 3 };

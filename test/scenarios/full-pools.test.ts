@@ -1,18 +1,11 @@
 /** A pool at its maximum, for which a pod waits: nothing is removed there only to be requested again. */
-import { afterEach, expect, it } from 'vitest';
-import { VirtualRun } from '../support/virtual-world.ts';
+import { expect, it } from 'vitest';
+import { startedWorld } from '../support/virtual-world.ts';
 import { aPool, bound, capacity, deployment, MINUTE, pending, worldOf } from './support.ts';
-
-let run: VirtualRun | undefined;
-afterEach(async () => {
-  await run?.stop();
-  run = undefined;
-});
 
 it('nodes of a full pool stay as long as a pod waits for that pool, and the unneeded one goes afterwards', async () => {
   const spec = worldOf([aPool({ name: 'general', count: 2, min: 1, max: 2 })]);
-  run = await VirtualRun.start({ spec, flags: ['--scale-down-unneeded-time=3m', '--scale-down-delay-after-add=30s'] });
-  const world = run;
+  const world = await startedWorld({ spec, flags: ['--scale-down-unneeded-time=3m', '--scale-down-delay-after-add=30s'] });
   // One pod on each node, which could share a node.
   world.world.cluster.apply(deployment({ name: 'small', replicas: 2, cpu: '1200m' }));
   await world.until('both run', () => bound(world, 'small') === 2, MINUTE);

@@ -1,19 +1,12 @@
 /** A state that never ends is reported with its age after ten minutes: once as an event, in the status and as a metric. */
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { WorldSpec } from '../../world/simulator/base/world-spec.ts';
-import { VirtualRun, type VirtualRunOptions } from '../support/virtual-world.ts';
+import { startedWorld, type VirtualRun, type VirtualRunOptions } from '../support/virtual-world.ts';
 import { aPool, capacity, deployment, events, MINUTE, worldOf } from './support.ts';
-
-let run: VirtualRun | undefined;
-afterEach(async () => {
-  await run?.stop();
-  run = undefined;
-});
 
 const spec: WorldSpec = worldOf([aPool({ name: 'general', count: 2, min: 0, max: 6 })]);
 async function start(options: Partial<VirtualRunOptions> = {}): Promise<VirtualRun> {
-  run = await VirtualRun.start({ spec, flags: ['--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=0s'], ...options });
-  return run;
+  return startedWorld({ spec, flags: ['--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=0s'], ...options });
 }
 
 const statusOf = (world: VirtualRun): string =>

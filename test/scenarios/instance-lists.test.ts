@@ -1,13 +1,7 @@
 /** The list of a set's instances is the most expensive read: at most two of them in a minute, whatever happens in the set. */
-import { afterEach, describe, expect, it } from 'vitest';
-import { VirtualRun } from '../support/virtual-world.ts';
+import { describe, expect, it } from 'vitest';
+import { startedWorld, type VirtualRun } from '../support/virtual-world.ts';
 import { aPool, bound, deployment, MINUTE, SECOND, worldOf } from './support.ts';
-
-let run: VirtualRun | undefined;
-afterEach(async () => {
-  await run?.stop();
-  run = undefined;
-});
 
 const FLAGS = ['--scale-down-unneeded-time=30s', '--scale-down-delay-after-add=10s'];
 
@@ -29,8 +23,7 @@ const nodesOf = ({ world }: VirtualRun, pool: string) =>
 describe('lists of the instances of one set', () => {
   it.each(KINDS)('of a %s stay within two a minute while it grows in steps', async (kind) => {
     const pool = aPool({ name: 'general', kind, count: 1, max: 40 });
-    run = await VirtualRun.start({ spec: worldOf([pool]), flags: ['--scale-down-enabled=false'] });
-    const world = run;
+    const world = await startedWorld({ spec: worldOf([pool]), flags: ['--scale-down-enabled=false'] });
     const since = world.clock.now() + 30 * SECOND;
     await world.advance(30 * SECOND);
     for (let step = 1; step <= 8; step++) {
@@ -43,8 +36,7 @@ describe('lists of the instances of one set', () => {
   });
 
   it.each(KINDS)('of a %s stay within two a minute while thirty of its nodes are removed', async (kind) => {
-    run = await VirtualRun.start({ spec: worldOf([aPool({ name: 'general', kind, count: 30, max: 40 })]), flags: FLAGS });
-    const world = run;
+    const world = await startedWorld({ spec: worldOf([aPool({ name: 'general', kind, count: 30, max: 40 })]), flags: FLAGS });
     const since = world.clock.now() + 30 * SECOND;
     await world.until('all removed', () => nodesOf(world, 'general').length === 0, 20 * MINUTE);
     await world.advance(3 * MINUTE);
@@ -75,13 +67,12 @@ async function longestWithoutInstance(world: VirtualRun, pool: string, grow: (st
 
 describe('a node that joined after the last list', () => {
   it.each(KINDS)('of a %s gets its instance within two loops', async (kind) => {
-    run = await VirtualRun.start({
+    const world = await startedWorld({
       spec: worldOf([aPool({ name: 'general', kind, count: 0, max: 40 })]),
       flags: ['--scale-down-enabled=false'],
       // Nodes that join within seconds join after the lists of a minute were used up.
       knobs: { instanceVisible: within(2), allocated: within(2), osUp: within(6), provisioned: within(9), aksPatienceMs: MINUTE },
     });
-    const world = run;
     const grow = (step: number) => world.world.cluster.apply(deployment({ name: `web-${step}`, replicas: 3, cpu: '3' }));
     const { joined, longestMs } = await longestWithoutInstance(world, 'general', grow);
     expect(joined).toBe(12);

@@ -1,12 +1,6 @@
-import { afterEach, describe, expect, it } from 'vitest';
-import { VirtualRun } from '../support/virtual-world.ts';
+import { describe, expect, it } from 'vitest';
+import { startedWorld, type VirtualRun } from '../support/virtual-world.ts';
 import { aPool, bound, capacity, deployment, events, MINUTE, worldOf } from './support.ts';
-
-let run: VirtualRun | undefined;
-afterEach(async () => {
-  await run?.stop();
-  run = undefined;
-});
 
 const FLAGS = ['--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=30s', '--scale-down-delay-after-failure=1m'];
 
@@ -27,8 +21,7 @@ function held(world: VirtualRun): readonly string[] {
 describe.each(['vmss-uniform', 'vmss-flexible', 'vms-pool'] as const)('a deletion in a %s that fails after it was accepted', (kind) => {
   it('is reported, its node serves again, and it is done when Azure is well', async () => {
     const pool = aPool({ name: 'general', kind, count: 3, min: 1, max: 5 });
-    run = await VirtualRun.start({ spec: worldOf([pool]), flags: FLAGS });
-    const world = run;
+    const world = await startedWorld({ spec: worldOf([pool]), flags: FLAGS });
     world.world.cluster.apply(deployment({ name: 'web', replicas: 2, cpu: '1' }));
     world.world.arm.control.addCatalogued({ number: 35, id: 'deletes', match: { pool: 'general' } });
     await world.until('a deletion', () => world.writes().some(({ route }) => route.startsWith('POST')), 5 * MINUTE);
@@ -52,8 +45,7 @@ describe('pods that come while Azure still counts deleted instances', () => {
   it('get a node at once, although the old capacity is larger than the new size', async () => {
     const pool = aPool({ name: 'general', count: 6, min: 1, max: 8 });
     const knobs = { capacityLagAfterDeleteMs: 3 * MINUTE, deleteGraceful: { p50: 4 * MINUTE, p95: 4 * MINUTE } };
-    run = await VirtualRun.start({ spec: worldOf([pool]), flags: FLAGS, knobs });
-    const world = run;
+    const world = await startedWorld({ spec: worldOf([pool]), flags: FLAGS, knobs });
     world.world.cluster.apply(deployment({ name: 'web', replicas: 3, cpu: '3' }));
     await world.until('a deletion', () => world.writes().some(({ route }) => route.startsWith('POST')), 5 * MINUTE);
     const staying = machines(world).filter(({ provisioningState }) => provisioningState !== 'Deleting').length;

@@ -1,13 +1,7 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { valueOf } from '../loop/support.ts';
-import { VirtualRun } from '../support/virtual-world.ts';
+import { startedWorld, type VirtualRun } from '../support/virtual-world.ts';
 import { aPool, bound, capacity, deployment, events, MINUTE, pending, worldOf } from './support.ts';
-
-let run: VirtualRun | undefined;
-afterEach(async () => {
-  await run?.stop();
-  run = undefined;
-});
 
 /** More than the formula for a size of 16 GiB leaves, less than its real nodes have. */
 const NEARLY_ALL = '13500Mi';
@@ -25,8 +19,7 @@ const templateOf = (world: VirtualRun) => world.daemon.cloud.templateReports().f
 
 /** A pool that had one node, which has gone. */
 async function scaledToZero(): Promise<VirtualRun> {
-  run = await VirtualRun.start({ spec: worldOf([aPool({ name: 'general', count: 1 })]), flags: FLAGS });
-  const world = run;
+  const world = await startedWorld({ spec: worldOf([aPool({ name: 'general', count: 1 })]), flags: FLAGS });
   await world.advance(MINUTE);
   expect(templateOf(world)).toMatchObject({ source: 'live-node', allocatable: { memory: { from: 'live' } } });
   expect(await valueOf(world.metrics.templates.estimateError, { resource: 'memory' })).toBeLessThan(-0.01);
@@ -52,8 +45,7 @@ describe('a pool without nodes', () => {
   });
 
   it('has the static pods of its last node', async () => {
-    run = await VirtualRun.start({ spec: worldOf([aPool({ name: 'general', count: 1 })]), flags: FLAGS });
-    const world = run;
+    const world = await startedWorld({ spec: worldOf([aPool({ name: 'general', count: 1 })]), flags: FLAGS });
     const [node] = world.world.cluster.store.nodes().filter(({ metadata }) => metadata.labels?.['agentpool'] === 'general');
     world.world.cluster.apply({
       apiVersion: 'v1',

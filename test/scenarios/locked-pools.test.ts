@@ -1,13 +1,7 @@
 import { describeBlock } from '../../src/domain/group-blocks.ts';
-import { afterEach, describe, expect, it } from 'vitest';
-import { VirtualRun } from '../support/virtual-world.ts';
+import { describe, expect, it } from 'vitest';
+import { startedWorld, type VirtualRun } from '../support/virtual-world.ts';
 import { aPool, bound, capacity, deployment, events, MINUTE, SECOND, worldOf } from './support.ts';
-
-let run: VirtualRun | undefined;
-afterEach(async () => {
-  await run?.stop();
-  run = undefined;
-});
 
 const FLAGS = ['--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=30s', '--scale-down-delay-after-failure=1m'];
 
@@ -31,8 +25,7 @@ function unlock(world: VirtualRun): void {
 describe('a pool under a lock of the resource manager', () => {
   it('is neither grown nor shrunk after the first refusal, says why, and its sibling of the same size grows at once', async () => {
     const pools = [aPool({ name: 'general', count: 3, min: 1, max: 5 }), aPool({ name: 'other', count: 1, min: 1, max: 5 })];
-    run = await VirtualRun.start({ spec: worldOf(pools), flags: FLAGS });
-    const world = run;
+    const world = await startedWorld({ spec: worldOf(pools), flags: FLAGS });
     lock(world, 'general');
     // Two nodes of it are not needed: the first removal is drained for and refused, and no other is begun.
     await world.advance(10 * MINUTE);
@@ -52,8 +45,7 @@ describe('a pool under a lock of the resource manager', () => {
 
   it('a refused increase is reported and goes to the sibling in the same loop; the size does not count as out of stock', async () => {
     const pools = [aPool({ name: 'aaa', min: 1 }), aPool({ name: 'bbb', count: 1, min: 1 })];
-    run = await VirtualRun.start({ spec: worldOf(pools), flags: ['--expander=least-nodes'] });
-    const world = run;
+    const world = await startedWorld({ spec: worldOf(pools), flags: ['--expander=least-nodes'] });
     lock(world, 'aaa');
     world.world.cluster.apply(deployment({ name: 'web', replicas: 20, cpu: '700m' }));
     await world.until('both were asked', () => new Set(world.writes().map(({ pool }) => pool)).size === 2, 20 * SECOND);

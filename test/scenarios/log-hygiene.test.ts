@@ -1,5 +1,5 @@
-import { afterEach, describe, expect, it } from 'vitest';
-import { VirtualRun } from '../support/virtual-world.ts';
+import { describe, expect, it } from 'vitest';
+import { startedWorld, type VirtualRun, type VirtualRunOptions } from '../support/virtual-world.ts';
 import { aPool, bound, budget, capacity, deployment, MINUTE, worldOf } from './support.ts';
 
 interface Line {
@@ -8,17 +8,11 @@ interface Line {
   readonly [fact: string]: unknown;
 }
 
-let run: VirtualRun | undefined;
 let texts: string[] = [];
-afterEach(async () => {
-  await run?.stop();
-  run = undefined;
-  texts = [];
-});
 
-async function start(options: Parameters<typeof VirtualRun.start>[0]): Promise<VirtualRun> {
-  run = await VirtualRun.start({ ...options, onLog: (line) => texts.push(line) });
-  return run;
+function start(options: VirtualRunOptions): Promise<VirtualRun> {
+  texts = [];
+  return startedWorld({ ...options, onLog: (line) => texts.push(line) });
 }
 
 const lines = (): readonly Line[] => texts.map((text) => JSON.parse(text) as Line);

@@ -1,18 +1,12 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { VirtualRun, type VirtualRunOptions } from '../support/virtual-world.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startedWorld, VirtualRun, type VirtualRunOptions } from '../support/virtual-world.ts';
 import { aPool, bound, capacity, deployment, MINUTE, pending, SECOND, worldOf } from './support.ts';
 
-let run: VirtualRun | undefined;
 async function start(options: VirtualRunOptions): Promise<VirtualRun> {
-  run = await VirtualRun.start(options);
+  const run = await startedWorld(options);
   await run.advance(15 * SECOND);
   return run;
 }
-afterEach(async () => {
-  await run?.stop();
-  run = undefined;
-});
-
 const ports = [{ containerPort: 5555, hostPort: 5555 }];
 const apart = (name: string) => ({
   podAntiAffinity: {

@@ -1,5 +1,5 @@
 /** A cluster whose store lies all the time: it grows, and removes, as one without a store. The soak does the same with a real server. */
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { buildCatalog } from '../../src/azure/sizes/sku-catalog.ts';
 import { writeCatalog } from '../../src/azure/sizes/sku-text.ts';
 import { FleetRun, type FleetCluster } from '../soak/fleet/fleet-run.ts';
@@ -11,12 +11,6 @@ const FLAGS = ['--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=30
 const READS = ['HighCostGetVMScaleSet', 'GetVMScaleSet', 'GetVMScaleSetVM', 'Skus', 'Usages', 'AgentPools'];
 const WRITES = ['CreateVMScaleSet', 'DeleteVMScaleSet', 'subscription-global-writes'];
 
-let run: FleetRun | undefined;
-afterEach(async () => {
-  await run?.stop();
-  run = undefined;
-});
-
 interface Lived {
   readonly growsAfterMs: number;
   readonly idleGoneAfterMs: number;
@@ -27,12 +21,13 @@ interface Lived {
 async function liveWithLies(): Promise<Lived> {
   let store: MemoryStore | undefined;
   const pools = [aPool({ name: 'web', vmSize: 'Standard_D8s_v5', count: 0 })];
-  run = await FleetRun.start({
+  const run = await FleetRun.start({
     clusters: 1,
     pools,
     flags: FLAGS,
     storeOf: ({ name, simClock }) => (store ??= new MemoryStore(simClock)).of(name),
   });
+  onTestFinished(() => run.stop());
   const { clock } = run;
   const [cluster] = run.clusters;
   if (cluster === undefined) throw new Error('there is a cluster');

@@ -1,23 +1,16 @@
 /** Pods that need one zone of a pool with several: Azure chooses the zones of new nodes, and a zone may have no capacity. */
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { PoolSpec } from '../../world/simulator/base/world-spec.ts';
 import { valueOf } from '../loop/support.ts';
-import { VirtualRun } from '../support/virtual-world.ts';
+import { startedWorld, type VirtualRun } from '../support/virtual-world.ts';
 import { aPool, bound, capacity, deployment, events, MINUTE, worldOf } from './support.ts';
-
-let run: VirtualRun | undefined;
-afterEach(async () => {
-  await run?.stop();
-  run = undefined;
-});
 
 const SIZE = 'Standard_D4s_v5';
 const POOL = aPool({ name: 'general', count: 0, zones: ['1', '2', '3'], max: 30 });
 
 /** Azure's balance of zones is best effort (azure-wire 12.5): a zone without capacity gets no node, and the others get more. */
-async function start(stock: Readonly<Record<string, number>>, pools: readonly PoolSpec[] = [POOL]): Promise<VirtualRun> {
-  run = await VirtualRun.start({ spec: worldOf(pools, { stock }), knobs: { zonesFallBack: true } });
-  return run;
+function start(stock: Readonly<Record<string, number>>, pools: readonly PoolSpec[] = [POOL]): Promise<VirtualRun> {
+  return startedWorld({ spec: worldOf(pools, { stock }), knobs: { zonesFallBack: true } });
 }
 
 function addPods(world: VirtualRun, zone: string, replicas = 1): void {

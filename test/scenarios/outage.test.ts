@@ -1,17 +1,10 @@
-import { afterEach, describe, expect, it } from 'vitest';
-import { VirtualRun } from '../support/virtual-world.ts';
+import { describe, expect, it } from 'vitest';
+import { startedWorld } from '../support/virtual-world.ts';
 import { aPool, bound, deployment, MINUTE, SECOND, worldOf } from './support.ts';
-
-let run: VirtualRun | undefined;
-afterEach(async () => {
-  await run?.stop();
-  run = undefined;
-});
 
 describe('Azure answers nothing for most of an hour', () => {
   it('asks little meanwhile, and works again within two minutes of the end', async () => {
-    run = await VirtualRun.start({ spec: worldOf([aPool({ name: 'a' }), aPool({ name: 'b' })]) });
-    const world = run;
+    const world = await startedWorld({ spec: worldOf([aPool({ name: 'a' }), aPool({ name: 'b' })]) });
     await world.advance(15 * SECOND);
     world.world.arm.control.addFault({ id: 'down', match: { pathGlob: '/subscriptions/**' }, effect: { kind: 'answer', status: 503 } });
     world.world.cluster.apply(deployment({ name: 'web', replicas: 12, cpu: '900m' }));

@@ -1,18 +1,11 @@
 /** A daemon whose subscription and region nobody configured. */
-import { afterEach, expect, it } from 'vitest';
-import { VirtualRun } from '../support/virtual-world.ts';
+import { expect, it } from 'vitest';
+import { startedWorld } from '../support/virtual-world.ts';
 import { aPool, bound, deployment, MINUTE, worldOf } from './support.ts';
-
-let run: VirtualRun | undefined;
-afterEach(async () => {
-  await run?.stop();
-  run = undefined;
-});
 
 it('asks its machine for the subscription and the region, and scales there', async () => {
   const env: Record<string, string> = {};
-  run = await VirtualRun.start({ spec: worldOf([aPool({ name: 'web', count: 0 })]), env });
-  const world = run;
+  const world = await startedWorld({ spec: worldOf([aPool({ name: 'web', count: 0 })]), env });
   world.killDaemon();
   env['ARM_SUBSCRIPTION_ID'] = '';
   env['LOCATION'] = '';

@@ -1,14 +1,8 @@
 /** Several nodes are drained at once, and something comes in between: the process dies, evictions fail, a person works on the nodes. */
-import { afterEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { PodObject } from '../../world/simulator/cluster/store/objects.ts';
-import { VirtualRun } from '../support/virtual-world.ts';
+import { startedWorld, type VirtualRun } from '../support/virtual-world.ts';
 import { aPool, bound, budget, capacity, deployment, MINUTE, pending, SECOND, worldOf } from './support.ts';
-
-let run: VirtualRun | undefined;
-afterEach(async () => {
-  await run?.stop();
-  run = undefined;
-});
 
 const FLAGS = [
   '--leader-elect=true',
@@ -31,8 +25,7 @@ interface Followed {
 }
 
 async function quietNodes(): Promise<Followed> {
-  const world = await VirtualRun.start({ spec: worldOf([aPool({ name: 'general', count: NODES, min: 1 })]), flags: FLAGS });
-  run = world;
+  const world = await startedWorld({ spec: worldOf([aPool({ name: 'general', count: NODES, min: 1 })]), flags: FLAGS });
   const { cluster } = world.world;
   const apps: ReturnType<typeof deployment>[] = [];
   for (const [name, maxUnavailable] of Object.entries(WORKLOADS)) {

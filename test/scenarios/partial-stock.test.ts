@@ -1,20 +1,14 @@
 /** A pool that gets only a part of its increase: the next pool is asked as soon as Azure shows it, and for nothing but the rest. */
-import { afterEach, describe, expect, it } from 'vitest';
-import { VirtualRun } from '../support/virtual-world.ts';
+import { describe, expect, it } from 'vitest';
+import { startedWorld, type VirtualRun } from '../support/virtual-world.ts';
 import { aPool, bound, capacity, deployment, MINUTE, SECOND, worldOf } from './support.ts';
-
-let run: VirtualRun | undefined;
-afterEach(async () => {
-  await run?.stop();
-  run = undefined;
-});
 
 const SIZE = 'Standard_D4s_v5';
 
 /** Two pools; the first, which least-waste prefers, gets one node more. Refusals come after so many seconds. */
 async function start(refusedAfter: number, pool = {}): Promise<VirtualRun> {
   const refusedMs = refusedAfter * SECOND;
-  run = await VirtualRun.start({
+  return startedWorld({
     spec: worldOf(
       [aPool({ name: 'short', vmSize: SIZE, count: 0, ...pool }), aPool({ name: 'other', vmSize: 'Standard_E4s_v5', count: 0 })],
       {
@@ -24,7 +18,6 @@ async function start(refusedAfter: number, pool = {}): Promise<VirtualRun> {
     flags: ['--scale-down-enabled=false', '--expander=least-waste'],
     knobs: { allocationRefused: { p50: refusedMs, p95: refusedMs }, instanceVisible: { p50: 3 * SECOND, p95: 3 * SECOND } },
   });
-  return run;
 }
 
 const hasFailedInstance = (world: VirtualRun): boolean =>
@@ -83,12 +76,11 @@ describe('partial stock', () => {
     ],
   ])('%s: exactly the nodes that did not come are requested elsewhere', async (_name, allocationRefused, instanceVisible) => {
     const pools = [aPool({ name: 'short', vmSize: SIZE, count: 0 }), aPool({ name: 'other', vmSize: 'Standard_E4s_v5', count: 0 })];
-    run = await VirtualRun.start({
+    const world = await startedWorld({
       spec: worldOf(pools, { stock: { [`${SIZE}/0`]: 4 } }),
       flags: ['--scale-down-enabled=false', '--expander=least-waste'],
       knobs: { allocationRefused, instanceVisible },
     });
-    const world = run;
     world.world.cluster.apply(deployment({ name: 'web', replicas: 8, cpu: '3' }));
     await world.until('all bound', () => bound(world, 'web') === 8, 12 * MINUTE);
     await world.advance(5 * MINUTE);

@@ -1,22 +1,16 @@
 /** Beside an upgrade of Kubernetes by AKS, the daemon stands aside: it neither grows the pool for drained pods nor removes what came for the upgrade. */
-import { afterEach, describe, expect, it } from 'vitest';
-import { VirtualRun } from '../support/virtual-world.ts';
+import { describe, expect, it } from 'vitest';
+import { startedWorld, type VirtualRun } from '../support/virtual-world.ts';
 import { aPool, bound, budget, capacity, deployment, MINUTE, worldOf } from './support.ts';
-
-let run: VirtualRun | undefined;
-afterEach(async () => {
-  await run?.stop();
-  run = undefined;
-});
 
 const FLAGS = ['--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=0s'];
 
 /** Three nodes, each more than half in use. */
 async function busy(kind: 'vmss-uniform' | 'vms-pool'): Promise<VirtualRun> {
   const pool = aPool({ name: 'general', kind, count: 3, min: 0, max: 6 });
-  run = await VirtualRun.start({ spec: worldOf([pool], { kubernetesVersion: '1.34.1' }), flags: FLAGS });
+  const run = await startedWorld({ spec: worldOf([pool], { kubernetesVersion: '1.34.1' }), flags: FLAGS });
   run.world.cluster.apply(deployment({ name: 'web', replicas: 3, cpu: '2' }));
-  await run.until('the pods run', () => bound(run as VirtualRun, 'web') === 3, 5 * MINUTE);
+  await run.until('the pods run', () => bound(run, 'web') === 3, 5 * MINUTE);
   await run.advance(MINUTE);
   return run;
 }

@@ -1,14 +1,8 @@
 /** The user's order of pools in a ConfigMap, edited while the daemon runs. */
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { ObjectDraft } from '../../world/simulator/cluster/store/objects.ts';
-import { VirtualRun } from '../support/virtual-world.ts';
+import { startedWorld } from '../support/virtual-world.ts';
 import { aPool, bound, capacity, deployment, events, MINUTE, SECOND, worldOf } from './support.ts';
-
-let run: VirtualRun | undefined;
-afterEach(async () => {
-  await run?.stop();
-  run = undefined;
-});
 
 const rules = (priorities: string): ObjectDraft => ({
   apiVersion: 'v1',
@@ -21,12 +15,11 @@ describe('the ConfigMap of the priority expander', () => {
   it('an edit holds without a restart, a bad one keeps the last good and warns, and one watch is all it costs', async () => {
     const pools = ['alpha', 'beta'].map((name) => aPool({ name, count: 0 }));
     const lines: string[] = [];
-    run = await VirtualRun.start({
+    const world = await startedWorld({
       spec: worldOf(pools),
       flags: ['--expander=priority,least-waste', '--scale-down-enabled=false'],
       onLog: (line) => lines.push(line),
     });
-    const world = run;
     const grow = async (name: string): Promise<void> => {
       world.world.cluster.apply(deployment({ name, replicas: 1, cpu: '3' }));
       await world.until(`${name} bound`, () => bound(world, name) === 1, 5 * MINUTE);

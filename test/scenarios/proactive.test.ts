@@ -1,18 +1,11 @@
 /** Room for pods that controllers are about to make. */
-import { afterEach, describe, expect, it } from 'vitest';
-import { VirtualRun } from '../support/virtual-world.ts';
+import { describe, expect, it } from 'vitest';
+import { startedWorld } from '../support/virtual-world.ts';
 import { aPool, bound, capacity, deployment, events, MINUTE, worldOf } from './support.ts';
-
-let run: VirtualRun | undefined;
-afterEach(async () => {
-  await run?.stop();
-  run = undefined;
-});
 
 describe('proactive scale-up', () => {
   it('what controllers want is seen on the wire; pods that are there in time are ordered for once', async () => {
-    run = await VirtualRun.start({ spec: worldOf([aPool({ name: 'general' })]), flags: ['--enable-proactive-scaleup'] });
-    const world = run;
+    const world = await startedWorld({ spec: worldOf([aPool({ name: 'general' })]), flags: ['--enable-proactive-scaleup'] });
     world.world.cluster.apply(deployment({ name: 'web', replicas: 20, cpu: '700m' }));
     await world.until('all pods bound', () => bound(world, 'web') === 20, 5 * MINUTE);
     await world.advance(MINUTE);

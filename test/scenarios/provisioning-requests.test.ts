@@ -1,14 +1,8 @@
 /** Requests for capacity as a queue makes them: granted as a whole, held for their pods, and over when those have come. */
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { ObjectDraft } from '../../world/simulator/cluster/store/objects.ts';
-import { VirtualRun } from '../support/virtual-world.ts';
+import { startedWorld, type VirtualRun } from '../support/virtual-world.ts';
 import { aPool, bound, capacity, deployment, MINUTE, worldOf } from './support.ts';
-
-let run: VirtualRun | undefined;
-afterEach(async () => {
-  await run?.stop();
-  run = undefined;
-});
 
 const CHECK = 'check-capacity.autoscaling.x-k8s.io';
 const ATOMIC = 'best-effort-atomic-scale-up.autoscaling.x-k8s.io';
@@ -45,7 +39,7 @@ const consuming = (name: string) => ({ 'autoscaling.x-k8s.io/consume-provisionin
 
 describe('provisioning requests', () => {
   it('an atomic one is ordered as a whole, held, consumed; a check without room fails when it wants no second try', async () => {
-    run = await VirtualRun.start({ spec: worldOf([aPool({ name: 'general', count: 1, max: 4 })]), flags: FLAGS });
+    const run = await startedWorld({ spec: worldOf([aPool({ name: 'general', count: 1, max: 4 })]), flags: FLAGS });
     const here = run;
     const { cluster } = here.world;
     cluster.apply(template);
@@ -73,7 +67,7 @@ describe('provisioning requests', () => {
   });
 
   it('requests and pods that both wait have their loops in turn', async () => {
-    run = await VirtualRun.start({
+    const run = await startedWorld({
       spec: worldOf([aPool({ name: 'general', count: 1, max: 10 })]),
       flags: [...FLAGS, '--scale-down-enabled=false'],
     });
@@ -102,7 +96,7 @@ describe('provisioning requests', () => {
   it('of an atomic order one machine fails: its room is revoked with the reason, and what came goes again', async () => {
     const size = 'Standard_E4s_v5';
     const pools = [aPool({ name: 'sys', count: 1, max: 1 }), aPool({ name: 'general', vmSize: size, count: 0, min: 0, max: 6 })];
-    run = await VirtualRun.start({ spec: worldOf(pools, { stock: { [`${size}/0`]: 2 } }), flags: FLAGS });
+    const run = await startedWorld({ spec: worldOf(pools, { stock: { [`${size}/0`]: 2 } }), flags: FLAGS });
     const here = run;
     here.world.cluster.apply(template);
     here.world.cluster.apply(request('job', ATOMIC, 4));
@@ -115,7 +109,7 @@ describe('provisioning requests', () => {
   });
 
   it('a daemon that dies between the order and its answer orders once, and answers', async () => {
-    run = await VirtualRun.start({ spec: worldOf([aPool({ name: 'general', count: 1, max: 10 })]), flags: FLAGS });
+    const run = await startedWorld({ spec: worldOf([aPool({ name: 'general', count: 1, max: 10 })]), flags: FLAGS });
     const here = run;
     const { cluster } = here.world;
     cluster.apply(template);

@@ -1,32 +1,25 @@
 /** A subscription's quota through the whole loop: not asked for what cannot be had, and told why. */
-import { afterEach, describe, expect, it } from 'vitest';
-import { VirtualRun } from '../support/virtual-world.ts';
+import { describe, expect, it } from 'vitest';
+import { startedWorld } from '../support/virtual-world.ts';
 import { aPool, bound, capacity, deployment, events, MINUTE, pending, worldOf } from './support.ts';
-
-let run: VirtualRun | undefined;
-afterEach(async () => {
-  await run?.stop();
-  run = undefined;
-});
 
 const D4 = 'Standard_D4s_v5';
 const E4 = 'Standard_E4s_v5';
 
 describe('quotas', () => {
   it('a pool grows to the quota of its family and another family takes the rest, without one refused write', async () => {
-    run = await VirtualRun.start({
+    const run = await startedWorld({
       spec: worldOf([aPool({ name: 'd', vmSize: D4 }), aPool({ name: 'e', vmSize: E4, count: 0 })], { quota: { standardDSv5Family: 16 } }),
     });
     run.world.cluster.apply(deployment({ name: 'wide', replicas: 5, cpu: '3' }));
-    await run.until('all bound', () => run !== undefined && bound(run, 'wide') === 5, 15 * MINUTE);
+    await run.until('all bound', () => bound(run, 'wide') === 5, 15 * MINUTE);
     expect([capacity(run, 'd'), capacity(run, 'e')]).toEqual([3, 2]);
     expect(run.writes().map(({ status }) => status)).toEqual([200, 200]);
     expect(run.world.violations()).toEqual([]);
   });
 
   it('a quota that was lowered since it was read: what still fits is requested in the same loop, and the other pods get a reason', async () => {
-    run = await VirtualRun.start({ spec: worldOf([aPool({ name: 'd', vmSize: D4 })], { quota: { standardDSv5Family: 100 } }) });
-    const world = run;
+    const world = await startedWorld({ spec: worldOf([aPool({ name: 'd', vmSize: D4 })], { quota: { standardDSv5Family: 100 } }) });
     world.world.arm.control.setQuota('standardDSv5Family', 16);
     world.world.cluster.apply(deployment({ name: 'wide', replicas: 5, cpu: '3' }));
     await world.until('an order', () => capacity(world, 'd') > 1, 2 * MINUTE);
@@ -48,13 +41,12 @@ describe('quotas', () => {
 
   it('a full quota is no limit for what is reserved: three nodes come, and the fourth is refused with both numbers', async () => {
     const reservations = [{ name: 'd4-1', vmSize: D4, zone: '1', capacity: 3 }];
-    run = await VirtualRun.start({
+    const world = await startedWorld({
       spec: worldOf([aPool({ name: 'd', vmSize: D4, count: 0, zones: ['1'], capacityReservationGroup: 'crg' })], {
         quota: { standardDSv5Family: 16 },
         capacityReservationGroups: [{ name: 'crg', reservations }],
       }),
     });
-    const world = run;
     world.world.cluster.apply(deployment({ name: 'wide', replicas: 4, cpu: '3' }));
     await world.until('what is reserved', () => bound(world, 'wide') === 3, 15 * MINUTE);
     await world.advance(20 * MINUTE);
@@ -67,8 +59,7 @@ describe('quotas', () => {
   });
 
   it('without another group the pod gets the numbers, and is served when the quota was raised', async () => {
-    run = await VirtualRun.start({ spec: worldOf([aPool({ name: 'd', vmSize: D4 })], { quota: { standardDSv5Family: 10 } }) });
-    const world = run;
+    const world = await startedWorld({ spec: worldOf([aPool({ name: 'd', vmSize: D4 })], { quota: { standardDSv5Family: 10 } }) });
     world.world.cluster.apply(deployment({ name: 'wide', replicas: 2, cpu: '3' }));
     await world.advance(3 * MINUTE);
     expect(pending(world)).toBe(1);
@@ -90,8 +81,7 @@ describe('quotas', () => {
       aPool({ name: 'spot', vmSize: D4, count: 0, priority: 'Spot' }),
     ];
     const roleActions = ['Microsoft.Compute/virtualMachineScaleSets/*', 'Microsoft.Compute/skus/read', 'Microsoft.ContainerService/*'];
-    run = await VirtualRun.start({ spec: worldOf(pools, { roleActions, quota: { cores: 4 } }) });
-    const world = run;
+    const world = await startedWorld({ spec: worldOf(pools, { roleActions, quota: { cores: 4 } }) });
     world.world.cluster.apply(deployment({ name: 'plain', replicas: 2, cpu: '3' }));
     await world.advance(4 * MINUTE);
     expect(world.writes().map(({ status }) => status)).toEqual([409]);

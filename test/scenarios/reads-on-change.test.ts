@@ -1,16 +1,10 @@
 /** Lists that are skipped while nothing moves (`azure.cache.readOnChange`): what is read, how late a change is seen, and what comes of it. */
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { WorldEvent } from '../../world/simulator/arm/faults/world-event.ts';
 import type { PoolSpec } from '../../world/simulator/base/world-spec.ts';
-import { VirtualRun } from '../support/virtual-world.ts';
+import { startedWorld, type VirtualRun } from '../support/virtual-world.ts';
 import { seededStreams, streamFor } from '../../src/lib/random.ts';
 import { aPool, bound, capacity, deployment, MINUTE, SECOND, worldOf } from './support.ts';
-
-let run: VirtualRun | undefined;
-afterEach(async () => {
-  await run?.stop();
-  run = undefined;
-});
 
 const ON = { AZURE_CACHE_READ_ON_CHANGE: 'true' };
 /** Few loops make a long rest cheap. What nodes show is then seen a minute later at most. */
@@ -18,7 +12,7 @@ const SLOW = ['--scan-interval=60s', '--scale-down-enabled=false'];
 const LISTS = /(virtualMachineScaleSets\/[^/]+|Microsoft\.Compute)\/virtualMachines$/i;
 
 async function resting(pools: readonly PoolSpec[], flags = SLOW): Promise<VirtualRun> {
-  run = await VirtualRun.start({ spec: worldOf(pools), flags, env: ON });
+  const run = await startedWorld({ spec: worldOf(pools), flags, env: ON });
   // Lists of the start are older than their usual interval then, and half as old as a rest may be.
   await run.advance(7 * MINUTE);
   return run;
@@ -131,12 +125,11 @@ async function lifeOf(seed: number, env: Readonly<Record<string, string>>) {
   const draw = streamFor(seededStreams(seed), 'life');
   const kind = KINDS[seed % KINDS.length] ?? 'vmss-uniform';
   const general = aPool({ name: 'general', count: 2, kind });
-  const world = await VirtualRun.start({
+  const world = await startedWorld({
     spec: { ...worldOf([general, aPool({ name: 'spot', priority: 'Spot', count: 2, min: 2 })]), seed },
     flags: EAGER,
     env,
   });
-  run = world;
   const { control } = world.world.arm;
   const acts = [
     () => world.world.cluster.apply(deployment({ name: 'web', replicas: Math.floor(draw() * 12), cpu: '1' })),
@@ -151,8 +144,6 @@ async function lifeOf(seed: number, env: Readonly<Record<string, string>>) {
   const pools = ['general', 'spot'].map((pool) => running(world, pool).length);
   const end = { pools, web: bound(world, 'web'), violations: world.world.violations() };
   const calls = reads(world, 0).length;
-  await world.stop();
-  run = undefined;
   return { end, calls };
 }
 

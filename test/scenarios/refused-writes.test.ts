@@ -1,13 +1,7 @@
 /** A refused capacity write backs off its group, and the pods go to the next one. */
-import { afterEach, describe, expect, it } from 'vitest';
-import { VirtualRun } from '../support/virtual-world.ts';
+import { describe, expect, it } from 'vitest';
+import { startedWorld, type VirtualRun } from '../support/virtual-world.ts';
 import { aPool, bound, capacity, deployment, events, MINUTE, SECOND, worldOf } from './support.ts';
-
-let run: VirtualRun | undefined;
-afterEach(async () => {
-  await run?.stop();
-  run = undefined;
-});
 
 interface Answer {
   readonly status: number;
@@ -27,9 +21,8 @@ function refuse(world: VirtualRun, pools: string, { status, code, target, ...res
   });
 }
 
-async function start(names: readonly string[]): Promise<VirtualRun> {
-  run = await VirtualRun.start({ spec: worldOf(names.map((name) => aPool({ name, count: 0 }))), flags: ['--scale-down-enabled=false'] });
-  return run;
+function start(names: readonly string[]): Promise<VirtualRun> {
+  return startedWorld({ spec: worldOf(names.map((name) => aPool({ name, count: 0 }))), flags: ['--scale-down-enabled=false'] });
 }
 
 const putsOf = (world: VirtualRun, pools: string): readonly number[] =>

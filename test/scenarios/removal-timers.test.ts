@@ -1,17 +1,10 @@
 /** A removal begins when the time that it waits for ends, and not at the scan after that. */
-import { afterEach, describe, expect, it } from 'vitest';
-import { VirtualRun } from '../support/virtual-world.ts';
+import { describe, expect, it } from 'vitest';
+import { startedWorld, type VirtualRun } from '../support/virtual-world.ts';
 import { aPool, bound, deployment, MINUTE, SECOND, worldOf } from './support.ts';
 
-let run: VirtualRun | undefined;
-afterEach(async () => {
-  await run?.stop();
-  run = undefined;
-});
-
-async function start(flags: readonly string[], count: number): Promise<VirtualRun> {
-  run = await VirtualRun.start({ spec: worldOf([aPool({ name: 'general', count })]), flags });
-  return run;
+function start(flags: readonly string[], count: number): Promise<VirtualRun> {
+  return startedWorld({ spec: worldOf([aPool({ name: 'general', count })]), flags });
 }
 
 const firstUnneededAt = (world: VirtualRun): number =>

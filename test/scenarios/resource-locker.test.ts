@@ -1,20 +1,13 @@
-import { afterEach, describe, expect, it } from 'vitest';
-import { VirtualRun } from '../support/virtual-world.ts';
+import { describe, expect, it } from 'vitest';
+import { startedWorld, type VirtualRun } from '../support/virtual-world.ts';
 import { aPool, bound, capacity, deployment, events, MINUTE, SECOND, worldOf } from './support.ts';
 
-let run: VirtualRun | undefined;
-afterEach(async () => {
-  await run?.stop();
-  run = undefined;
-});
-
-async function start(flags: readonly string[] = []): Promise<VirtualRun> {
+function start(flags: readonly string[] = []): Promise<VirtualRun> {
   const pool = aPool({ name: 'general', count: 2, max: 5 });
-  run = await VirtualRun.start({
+  return startedWorld({
     spec: worldOf([pool]),
     flags: ['--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=1m', ...flags],
   });
-  return run;
 }
 
 /** As the cloud controller takes and releases it. */

@@ -1,21 +1,14 @@
 /** What a process remembers is there for the next one: in one ConfigMap, written seldom, and never trusted blindly. */
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { WorldSpec } from '../../world/simulator/base/world-spec.ts';
-import { VirtualRun } from '../support/virtual-world.ts';
+import { startedWorld, type VirtualRun } from '../support/virtual-world.ts';
 import { aPool, capacity, deployment, events, MINUTE, pending, SECOND, worldOf } from './support.ts';
-
-let run: VirtualRun | undefined;
-afterEach(async () => {
-  await run?.stop();
-  run = undefined;
-});
 
 const lines: { readonly level: string; readonly msg: string }[] = [];
 
-async function start(spec: WorldSpec, flags: readonly string[] = []): Promise<VirtualRun> {
+function start(spec: WorldSpec, flags: readonly string[] = []): Promise<VirtualRun> {
   lines.length = 0;
-  run = await VirtualRun.start({ spec, flags, onLog: (line) => void lines.push(JSON.parse(line)) });
-  return run;
+  return startedWorld({ spec, flags, onLog: (line) => void lines.push(JSON.parse(line)) });
 }
 
 const NAME = 'aks-autoscaler-memory';

@@ -2,17 +2,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
-import { VirtualRun } from '../support/virtual-world.ts';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { startedWorld } from '../support/virtual-world.ts';
 import { aPool, bound, capacity, deployment, MINUTE, worldOf } from './support.ts';
-
-let run: VirtualRun | undefined;
-let folder: string | undefined;
-afterEach(async () => {
-  await run?.stop();
-  if (folder !== undefined) await rm(folder, { recursive: true });
-  run = folder = undefined;
-});
 
 /** By waste alone the small pool would grow; the big Spot pool costs less than half. */
 const POOLS = [aPool({ name: 'regular', count: 0 }), aPool({ name: 'spot', count: 0, vmSize: 'Standard_D8s_v5', priority: 'Spot' })];
@@ -21,8 +13,9 @@ const work = (name: string) => deployment({ name, replicas: 1, cpu: '3', memory:
 
 describe('list prices', () => {
   it('decide between pools and outlive the process; a failed list is reported and stops no decision', async () => {
-    run = await VirtualRun.start({ spec: worldOf(POOLS) });
-    folder = await mkdtemp(join(tmpdir(), 'prices-'));
+    const run = await startedWorld({ spec: worldOf(POOLS) });
+    const folder = await mkdtemp(join(tmpdir(), 'prices-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
     const { arm, cluster } = run.world;
     await run.stopDaemon();
     const flags = [
@@ -33,7 +26,7 @@ describe('list prices', () => {
     await run.startDaemon(flags);
     await run.advance(MINUTE);
     cluster.apply(work('first'));
-    await run.until('bound', () => run !== undefined && bound(run, 'first') === 1, 15 * MINUTE);
+    await run.until('bound', () => bound(run, 'first') === 1, 15 * MINUTE);
     expect([capacity(run, 'regular'), capacity(run, 'spot')]).toEqual([0, 1]);
 
     arm.control.addFault({ id: 'list', match: { pathGlob: '/api/retail/prices' }, effect: { kind: 'answer', status: 503 } });
@@ -41,13 +34,13 @@ describe('list prices', () => {
     await run.startDaemon(flags);
     cluster.apply(work('second'));
     cluster.apply(work('third'));
-    await run.until('bound', () => run !== undefined && bound(run, 'second') + bound(run, 'third') === 2, 15 * MINUTE);
+    await run.until('bound', () => bound(run, 'second') + bound(run, 'third') === 2, 15 * MINUTE);
     expect([capacity(run, 'regular'), capacity(run, 'spot')]).toEqual([0, 2]);
     expect(run.world.violations()).toEqual([]);
   });
 
   it('never read: pools grow as without prices', async () => {
-    run = await VirtualRun.start({ spec: worldOf(POOLS) });
+    const run = await startedWorld({ spec: worldOf(POOLS) });
     run.world.arm.control.addFault({
       id: 'list',
       match: { pathGlob: '/api/retail/prices' },
@@ -56,7 +49,7 @@ describe('list prices', () => {
     await run.stopDaemon();
     await run.startDaemon(['--retail-prices', `--retail-prices-endpoint=${run.world.arm.url}/api/retail/prices`]);
     run.world.cluster.apply(work('first'));
-    await run.until('bound', () => run !== undefined && bound(run, 'first') === 1, 15 * MINUTE);
+    await run.until('bound', () => bound(run, 'first') === 1, 15 * MINUTE);
     expect([capacity(run, 'regular'), capacity(run, 'spot')]).toEqual([1, 0]);
     expect(
       run.reports.some(({ rounds }) =>

@@ -1,22 +1,16 @@
 /** What a setting says is what the running daemon does: removals. */
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { NodeObject, ObjectDraft } from '../../world/simulator/cluster/store/objects.ts';
 import type { PoolSpec } from '../../world/simulator/base/world-spec.ts';
-import { VirtualRun } from '../support/virtual-world.ts';
+import { startedWorld, type VirtualRun } from '../support/virtual-world.ts';
 import { aPool, bound, capacity, deployment, events, MINUTE, SECOND, worldOf, type Workload } from './support.ts';
-
-let run: VirtualRun | undefined;
-afterEach(async () => {
-  await run?.stop();
-  run = undefined;
-});
 
 /** Short timers, so that a scenario tells its story in minutes. */
 const QUICK = ['--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=0s'];
 
 async function start(flags: readonly string[], pool: Partial<PoolSpec> = {}, objects: readonly ObjectDraft[] = []): Promise<VirtualRun> {
   const general = aPool({ name: 'general', count: 3, min: 0, ...pool });
-  run = await VirtualRun.start({ spec: worldOf([general]), flags: [...QUICK, ...flags], env: { POD_NAME: 'pod-a' } });
+  const run = await startedWorld({ spec: worldOf([general]), flags: [...QUICK, ...flags], env: { POD_NAME: 'pod-a' } });
   for (const object of objects) run.world.cluster.apply(object);
   return run;
 }
@@ -139,8 +133,6 @@ describe('how many at once, and how soon', () => {
       expect(nodes(world)[0]?.spec.unschedulable === true).toBe(cordon);
       await world.until('the deletion', () => posts(world).length === 1, 5 * MINUTE);
       expect(world.clock.now() - marked).toBeGreaterThanOrEqual(40 * SECOND);
-      await world.stop();
-      run = undefined;
     }
   });
 
@@ -236,11 +228,10 @@ describe('how many at once, and how soon', () => {
     ['of any pool by default', [], 2],
   ])('a growth holds back removals %s', async (_name, flags, left) => {
     const pools = [aPool({ name: 'other', count: 0, labels: { only: 'here' } }), aPool({ name: 'general', count: 2 })];
-    run = await VirtualRun.start({
+    const world = await startedWorld({
       spec: worldOf(pools),
       flags: ['--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=10m', ...flags],
     });
-    const world = run;
     world.world.cluster.apply(deployment({ name: 'web', replicas: 1, cpu: '3', spec: { nodeSelector: { only: 'here' } } }));
     await world.advance(8 * MINUTE);
     expect([capacity(world, 'general'), bound(world, 'web')]).toEqual([left, 1]);

@@ -1,16 +1,6 @@
-import { afterEach, describe, expect, it } from 'vitest';
-import { VirtualRun, type VirtualRunOptions } from '../support/virtual-world.ts';
+import { describe, expect, it } from 'vitest';
+import { startedWorld, type VirtualRun } from '../support/virtual-world.ts';
 import { aPool, bound, budget, capacity, deployment, MINUTE, SECOND, worldOf } from './support.ts';
-
-let run: VirtualRun | undefined;
-async function start(options: VirtualRunOptions): Promise<VirtualRun> {
-  run = await VirtualRun.start(options);
-  return run;
-}
-afterEach(async () => {
-  await run?.stop();
-  run = undefined;
-});
 
 /** Short timers, so that a scenario tells its story in minutes. */
 const FLAGS = ['--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=30s'];
@@ -37,7 +27,7 @@ describe('timers over a restart', () => {
     { name: 'a clean stop', end: async (world: VirtualRun) => world.stopDaemon() },
     { name: 'a kill', end: async (world: VirtualRun) => world.killDaemon() },
   ])('$name: the next process goes on with the timer, without the time in which no process ran', async ({ end }) => {
-    const world = await start({ spec: worldOf([aPool({ name: 'general', count: 2, min: 1 })]), flags: TIMED });
+    const world = await startedWorld({ spec: worldOf([aPool({ name: 'general', count: 2, min: 1 })]), flags: TIMED });
     await world.until('marks', () => marks(world).size > 0, MINUTE);
     const before = [...marks(world)];
     const beganMs = Number(before[0]?.[1]) * SECOND;
@@ -59,7 +49,7 @@ describe('timers over a restart', () => {
   });
 
   it('soft taints turned off by the next configuration disappear when they are older than deletionCandidateTtl', async () => {
-    const world = await start({ spec: worldOf([aPool({ name: 'general', count: 3, min: 1 })]), flags: TIMED });
+    const world = await startedWorld({ spec: worldOf([aPool({ name: 'general', count: 3, min: 1 })]), flags: TIMED });
     await world.until('marks', () => marks(world).size > 0, MINUTE);
     await world.stopDaemon();
     await world.startDaemon(['--max-bulk-soft-taint-count=0']);
@@ -72,7 +62,7 @@ describe('timers over a restart', () => {
 
 describe('scale-down', () => {
   it('empty nodes go after their time, down to the minimum and not below', async () => {
-    const world = await start({ spec: worldOf([aPool({ name: 'general', count: 4, min: 1 })]), flags: FLAGS });
+    const world = await startedWorld({ spec: worldOf([aPool({ name: 'general', count: 4, min: 1 })]), flags: FLAGS });
     await world.advance(50 * SECOND);
     expect(capacity(world, 'general')).toBe(4);
     await world.until('the minimum', () => capacity(world, 'general') === 1, 5 * MINUTE);
@@ -83,7 +73,7 @@ describe('scale-down', () => {
   });
 
   it('pods are evicted within their budget, and never lost', async () => {
-    const world = await start({ spec: worldOf([aPool({ name: 'general', count: 3, min: 0 })]), flags: FLAGS });
+    const world = await startedWorld({ spec: worldOf([aPool({ name: 'general', count: 3, min: 0 })]), flags: FLAGS });
     world.world.cluster.apply(budget('web', 1));
     world.world.cluster.apply(deployment({ name: 'web', replicas: 9, cpu: '300m' }));
     await world.until('all bound', () => bound(world, 'web') === 9, MINUTE);
@@ -101,7 +91,7 @@ describe('scale-down', () => {
   });
 
   it('a pod that must not be evicted keeps its node, with the reason', async () => {
-    const world = await start({ spec: worldOf([aPool({ name: 'general', count: 2, min: 0 })]), flags: FLAGS });
+    const world = await startedWorld({ spec: worldOf([aPool({ name: 'general', count: 2, min: 0 })]), flags: FLAGS });
     const annotations = { 'cluster-autoscaler.kubernetes.io/safe-to-evict': 'false' };
     world.world.cluster.apply(deployment({ name: 'pinned', replicas: 1, cpu: '100m', annotations }));
     await world.until('one node left', () => capacity(world, 'general') === 1, 10 * MINUTE);
@@ -113,7 +103,7 @@ describe('scale-down', () => {
   });
 
   it('a budget that can never be satisfied keeps its node and is named', async () => {
-    const world = await start({ spec: worldOf([aPool({ name: 'general', count: 2, min: 0 })]), flags: FLAGS });
+    const world = await startedWorld({ spec: worldOf([aPool({ name: 'general', count: 2, min: 0 })]), flags: FLAGS });
     world.world.cluster.apply(budget('web', 0));
     world.world.cluster.apply(deployment({ name: 'web', replicas: 1, cpu: '100m' }));
     await world.until('one node left', () => capacity(world, 'general') === 1, 10 * MINUTE);
@@ -125,7 +115,7 @@ describe('scale-down', () => {
   });
 
   it('a pod without a controller keeps its node until it is gone', async () => {
-    const world = await start({ spec: worldOf([aPool({ name: 'general', count: 2, min: 0 })]), flags: FLAGS });
+    const world = await startedWorld({ spec: worldOf([aPool({ name: 'general', count: 2, min: 0 })]), flags: FLAGS });
     const pet = {
       apiVersion: 'v1',
       kind: 'Pod',
@@ -145,7 +135,7 @@ describe('scale-down', () => {
 
   it('a node that is not ready goes by its own timer, with its pods', async () => {
     const flags = [...FLAGS, '--scale-down-unready-time=3m'];
-    const world = await start({ spec: worldOf([aPool({ name: 'general', count: 2, min: 0 })]), flags });
+    const world = await startedWorld({ spec: worldOf([aPool({ name: 'general', count: 2, min: 0 })]), flags });
     world.world.cluster.apply(deployment({ name: 'web', replicas: 8, cpu: '300m' }));
     await world.until('all bound', () => bound(world, 'web') === 8, MINUTE);
     const store = world.world.cluster.store;
@@ -163,7 +153,7 @@ describe('scale-down', () => {
   });
 
   it('an instance whose node is gone for good is replaced first and then removed; the minimum holds throughout', async () => {
-    const world = await start({
+    const world = await startedWorld({
       spec: worldOf([aPool({ name: 'general', count: 2, min: 2 })]),
       flags: [...FLAGS, '--max-node-provision-time=4m', '--enforce-node-group-min-size=true'],
     });
@@ -186,7 +176,7 @@ describe('scale-down', () => {
 
   it('a node that stays unready in a pool at its minimum is replaced first and then removed', async () => {
     const flags = [...FLAGS, '--scale-down-unready-time=3m'];
-    const world = await start({ spec: worldOf([aPool({ name: 'general', count: 2, min: 2 })]), flags });
+    const world = await startedWorld({ spec: worldOf([aPool({ name: 'general', count: 2, min: 2 })]), flags });
     const nodes = () => world.world.cluster.store.nodes().filter((node) => node.metadata.name.includes('general'));
     const sick = nodes()[0];
     if (sick === undefined) throw new Error('no node');
@@ -211,7 +201,7 @@ describe('scale-down', () => {
 
   it('a pool that is of use only as a whole comes in one write and goes in one', async () => {
     const tags = { 'k8s.io_cluster-autoscaler_node-template_autoscaling-options_zeroormaxnodescaling': 'true' };
-    const world = await start({ spec: worldOf([aPool({ name: 'gang', count: 0, min: 0, max: 4, tags })]), flags: FLAGS });
+    const world = await startedWorld({ spec: worldOf([aPool({ name: 'gang', count: 0, min: 0, max: 4, tags })]), flags: FLAGS });
     const job = deployment({ name: 'job', replicas: 2, cpu: '2500m' });
     world.world.cluster.apply(job);
     await world.until('all bound', () => bound(world, 'job') === 2, 10 * MINUTE);
@@ -233,7 +223,7 @@ describe('scale-down', () => {
   });
 
   it('a daemon that dies in the middle of a drain leaves nothing behind that the next one does not put right', async () => {
-    const world = await start({ spec: worldOf([aPool({ name: 'general', count: 2, min: 0 })]), flags: FLAGS });
+    const world = await startedWorld({ spec: worldOf([aPool({ name: 'general', count: 2, min: 0 })]), flags: FLAGS });
     world.world.cluster.apply(deployment({ name: 'web', replicas: 4, cpu: '300m', spec: { terminationGracePeriodSeconds: 30 } }));
     await world.until('all bound', () => bound(world, 'web') === 4, MINUTE);
     await world.until('a drain', () => taints(world).some((taint) => taint.includes('ToBeDeleted')), 10 * MINUTE);

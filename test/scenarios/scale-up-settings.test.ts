@@ -1,14 +1,8 @@
 /** What a setting says is what the running daemon does: growth. */
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { PoolSpec, WorldSpec } from '../../world/simulator/base/world-spec.ts';
-import { VirtualRun } from '../support/virtual-world.ts';
+import { startedWorld, type VirtualRun } from '../support/virtual-world.ts';
 import { aPool, bound, capacity, deployment, events, MINUTE, pending, SECOND, worldOf, type Workload } from './support.ts';
-
-let run: VirtualRun | undefined;
-afterEach(async () => {
-  await run?.stop();
-  run = undefined;
-});
 
 const GENERAL = aPool({ name: 'general', count: 1 });
 const web = (change: Partial<Workload> = {}) => deployment({ name: 'web', replicas: 6, cpu: '3', ...change });
@@ -18,8 +12,7 @@ async function start(
   pools: readonly PoolSpec[] = [GENERAL],
   change: Partial<WorldSpec> = {},
 ): Promise<VirtualRun> {
-  run = await VirtualRun.start({ spec: worldOf(pools, change), flags: ['--scale-down-enabled=false', ...flags] });
-  return run;
+  return startedWorld({ spec: worldOf(pools, change), flags: ['--scale-down-enabled=false', ...flags] });
 }
 
 const puts = (world: VirtualRun) => world.writes().filter(({ method }) => method === 'PUT');
@@ -179,7 +172,7 @@ describe('the loop', () => {
   });
 
   it('does not grow a cluster without nodes where that is turned off, and says so', async () => {
-    run = await VirtualRun.start({
+    const run = await startedWorld({
       spec: { ...worldOf([]), pools: [aPool({ name: 'general', count: 0 })] },
       flags: ['--scale-up-from-zero=false'],
     });

@@ -1,20 +1,10 @@
-import { afterEach, describe, expect, it } from 'vitest';
-import { VirtualRun, type VirtualRunOptions } from '../support/virtual-world.ts';
+import { describe, expect, it } from 'vitest';
+import { startedWorld } from '../support/virtual-world.ts';
 import { aPool, bound, capacity, deployment, events, MINUTE, pending, SECOND, worldOf } from './support.ts';
-
-let run: VirtualRun | undefined;
-async function start(options: VirtualRunOptions): Promise<VirtualRun> {
-  run = await VirtualRun.start(options);
-  return run;
-}
-afterEach(async () => {
-  await run?.stop();
-  run = undefined;
-});
 
 describe('scale-up', () => {
   it('a burst is bound, and nothing more is ordered while its nodes boot', async () => {
-    const world = await start({ spec: worldOf([aPool({ name: 'general' })]) });
+    const world = await startedWorld({ spec: worldOf([aPool({ name: 'general' })]) });
     world.world.cluster.apply(deployment({ name: 'web', replicas: 20, cpu: '700m' }));
     await world.until('all pods bound', () => bound(world, 'web') === 20, 5 * MINUTE);
     await world.advance(MINUTE);
@@ -28,7 +18,7 @@ describe('scale-up', () => {
   });
 
   it('an unschedulable pod leads to a write within two seconds, not at the next scan', async () => {
-    const world = await start({ spec: worldOf([aPool({ name: 'general', count: 0 })]) });
+    const world = await startedWorld({ spec: worldOf([aPool({ name: 'general', count: 0 })]) });
     await world.advance(3 * SECOND);
     const before = world.clock.now();
     world.world.cluster.apply(deployment({ name: 'web', replicas: 1, cpu: '1' }));
@@ -37,7 +27,7 @@ describe('scale-up', () => {
   });
 
   it('one plan spills over to a second pool when the first is at its maximum', async () => {
-    const world = await start({
+    const world = await startedWorld({
       spec: worldOf([aPool({ name: 'general', max: 3 }), aPool({ name: 'memory', vmSize: 'Standard_E8s_v5', count: 0, max: 2 })]),
     });
     world.world.cluster.apply(deployment({ name: 'web', replicas: 20, cpu: '700m' }));
@@ -48,7 +38,7 @@ describe('scale-up', () => {
   });
 
   it('a pod too large for every pool causes no scale-up and says why', async () => {
-    const world = await start({ spec: worldOf([aPool({ name: 'general' })]) });
+    const world = await startedWorld({ spec: worldOf([aPool({ name: 'general' })]) });
     world.world.cluster.apply(deployment({ name: 'giant', replicas: 1, cpu: '64' }));
     await world.advance(MINUTE);
     expect(world.writes()).toEqual([]);
@@ -63,7 +53,7 @@ describe('scale-up', () => {
       aPool({ name: 'general' }),
       aPool({ name: 'zonal', count: 0, zones: ['2'], labels: { team: 'data' }, taints: ['team=data:NoSchedule'] }),
     ];
-    const world = await start({ spec: worldOf(pools) });
+    const world = await startedWorld({ spec: worldOf(pools) });
     const spec = {
       nodeSelector: { team: 'data', 'topology.kubernetes.io/zone': 'westeurope-2' },
       tolerations: [{ key: 'team', operator: 'Equal', value: 'data', effect: 'NoSchedule' }],
@@ -77,7 +67,7 @@ describe('scale-up', () => {
 
 describe('another writer', () => {
   it('changes the capacity between plan and write: 412, planned again in the same loop, no write is overwritten', async () => {
-    const world = await start({ spec: worldOf([aPool({ name: 'general', count: 1 })]) });
+    const world = await startedWorld({ spec: worldOf([aPool({ name: 'general', count: 1 })]) });
     world.world.arm.control.raise({ foreignScale: { pool: 'general', delta: 1, when: 'before-next-write' } });
     world.world.cluster.apply(deployment({ name: 'web', replicas: 20, cpu: '700m' }));
     await world.until('all pods bound', () => bound(world, 'web') === 20, 5 * MINUTE);
@@ -95,7 +85,7 @@ describe('another writer', () => {
   });
 
   it('another writer has already asked for enough: one 412, no second write, no failure', async () => {
-    const world = await start({ spec: worldOf([aPool({ name: 'general', count: 1 })]) });
+    const world = await startedWorld({ spec: worldOf([aPool({ name: 'general', count: 1 })]) });
     world.world.arm.control.raise({ foreignScale: { pool: 'general', delta: 3, when: 'before-next-write' } });
     world.world.cluster.apply(deployment({ name: 'web', replicas: 20, cpu: '700m' }));
     await world.until('all pods bound', () => bound(world, 'web') === 20, 5 * MINUTE);
@@ -106,7 +96,7 @@ describe('another writer', () => {
   });
 
   it('412 without end is counted as conflicts, and never as a failed scale-up', async () => {
-    const world = await start({ spec: worldOf([aPool({ name: 'general', count: 1 })]) });
+    const world = await startedWorld({ spec: worldOf([aPool({ name: 'general', count: 1 })]) });
     world.world.arm.control.addFault({
       id: 'stale',
       match: { method: 'PUT', pathGlob: '**/virtualMachineScaleSets/*' },
@@ -125,14 +115,14 @@ describe('another writer', () => {
   });
 
   it('with AZURE_ENABLE_VMSS_ETAG=false no If-Match is sent', async () => {
-    const world = await start({ spec: worldOf([aPool({ name: 'general' })]), env: { AZURE_ENABLE_VMSS_ETAG: 'false' } });
+    const world = await startedWorld({ spec: worldOf([aPool({ name: 'general' })]), env: { AZURE_ENABLE_VMSS_ETAG: 'false' } });
     world.world.cluster.apply(deployment({ name: 'web', replicas: 8, cpu: '700m' }));
     await world.until('a write', () => world.writes().length > 0, MINUTE);
     expect(world.writes()[0]?.etagIn).toBeUndefined();
   });
 
   it('scales in the portal while nothing is pending: the new size is adopted', async () => {
-    const world = await start({ spec: worldOf([aPool({ name: 'general' })]) });
+    const world = await startedWorld({ spec: worldOf([aPool({ name: 'general' })]) });
     world.world.arm.control.raise({ foreignScale: { pool: 'general', to: 3 } });
     await world.advance(3 * MINUTE);
     const group = world.reports.at(-1)?.observation?.cloud.groups.find((candidate) => candidate.id.includes('general'));
@@ -144,7 +134,7 @@ describe('another writer', () => {
 describe('out of stock', () => {
   it('the next pool takes over within two loops, and the first one rests', async () => {
     const batch = { labels: { workload: 'batch' }, count: 0 };
-    const world = await start({
+    const world = await startedWorld({
       spec: worldOf(
         [aPool({ name: 'compute', vmSize: 'Standard_F8s_v2', ...batch }), aPool({ name: 'reserve', vmSize: 'Standard_D16s_v5', ...batch })],
         {
@@ -177,7 +167,7 @@ describe('pods of a group that kube-scheduler places as a whole', () => {
   const FLAGS = ['--scale-down-unneeded-time=2m', '--scale-down-delay-after-add=1m'];
 
   it('get nodes like ordinary pods, once, and each of them says so once', async () => {
-    const world = await start({ spec: worldOf([aPool({ name: 'general', count: 0 })]), flags: FLAGS });
+    const world = await startedWorld({ spec: worldOf([aPool({ name: 'general', count: 0 })]), flags: FLAGS });
     world.world.cluster.apply(deployment({ name: 'train', replicas: 3, cpu: '3', spec: { workloadRef } }));
     await world.until('all pods bound', () => bound(world, 'train') === 3, 5 * MINUTE);
     await world.advance(10 * MINUTE);
@@ -187,7 +177,7 @@ describe('pods of a group that kube-scheduler places as a whole', () => {
   });
 
   it('hold no node that they can leave like ordinary pods, and each that they cannot leave', async () => {
-    const world = await start({ spec: worldOf([aPool({ name: 'general', count: 3 })]), flags: FLAGS });
+    const world = await startedWorld({ spec: worldOf([aPool({ name: 'general', count: 3 })]), flags: FLAGS });
     world.world.cluster.apply(deployment({ name: 'train', replicas: 3, cpu: '1700m', spec: { workloadRef } }));
     const nodesInUse = () =>
       new Set(
@@ -208,14 +198,12 @@ describe('pods of a group that kube-scheduler places as a whole', () => {
 describe('determinism', () => {
   it('the same seed makes the same decisions', async () => {
     const story = async (): Promise<unknown> => {
-      const world = await start({
+      const world = await startedWorld({
         spec: worldOf([aPool({ name: 'general', max: 3 }), aPool({ name: 'memory', vmSize: 'Standard_E8s_v5', count: 0 })]),
       });
       world.world.cluster.apply(deployment({ name: 'web', replicas: 20, cpu: '700m' }));
       await world.until('all pods bound', () => bound(world, 'web') === 20, 5 * MINUTE);
       const account = world.writes().map((write) => [write.at, write.pool, write.capacityBefore, write.capacityAfter, write.status]);
-      await world.stop();
-      run = undefined;
       return account;
     };
     const first = await story();

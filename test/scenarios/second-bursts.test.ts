@@ -1,23 +1,13 @@
-import { afterEach, describe, expect, it } from 'vitest';
-import { VirtualRun, type VirtualRunOptions } from '../support/virtual-world.ts';
+import { describe, expect, it } from 'vitest';
+import { startedWorld, type VirtualRun } from '../support/virtual-world.ts';
 import { aPool, bound, capacity, deployment, MINUTE, SECOND, worldOf } from './support.ts';
-
-let run: VirtualRun | undefined;
-async function start(options: VirtualRunOptions): Promise<VirtualRun> {
-  run = await VirtualRun.start(options);
-  return run;
-}
-afterEach(async () => {
-  await run?.stop();
-  run = undefined;
-});
 
 const sizes = (world: VirtualRun): readonly (readonly (number | undefined)[])[] =>
   world.writes().map(({ capacityBefore, capacityAfter }) => [capacityBefore, capacityAfter]);
 
 describe('bursts while nodes boot', () => {
   it('are each requested once, and nothing is requested again while the nodes join and fill', async () => {
-    const world = await start({ spec: worldOf([aPool({ name: 'general', count: 0, max: 20 })]) });
+    const world = await startedWorld({ spec: worldOf([aPool({ name: 'general', count: 0, max: 20 })]) });
     world.world.cluster.apply(deployment({ name: 'small', replicas: 6, cpu: '1' }));
     world.world.cluster.apply(deployment({ name: 'large', replicas: 2, cpu: '3' }));
     await world.until('the first write', () => world.writes().length > 0, MINUTE);
@@ -34,7 +24,7 @@ describe('bursts while nodes boot', () => {
   });
 
   it('do not take the room that was requested for an earlier burst: kube-scheduler fills that node before the next one joins', async () => {
-    const world = await start({ spec: worldOf([aPool({ name: 'general', count: 0, max: 20 })]) });
+    const world = await startedWorld({ spec: worldOf([aPool({ name: 'general', count: 0, max: 20 })]) });
     world.world.cluster.apply(deployment({ name: 'small', replicas: 3, cpu: '1' }));
     await world.until('the first write', () => world.writes().length > 0, MINUTE);
     await world.advance(20 * SECOND);

@@ -3,26 +3,19 @@ import { describeBlock } from '../../src/domain/group-blocks.ts';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { ShadowReport } from '../../src/planning/shadow/report.ts';
 import type { PoolSpec } from '../../world/simulator/base/world-spec.ts';
 import { differencesFromApi } from '../api/schema-check.ts';
 import { runCommand } from '../support/run-command.ts';
-import { VirtualRun } from '../support/virtual-world.ts';
+import { startedWorld, type VirtualRun } from '../support/virtual-world.ts';
 import { aPool, capacity, deployment, events, MINUTE, SECOND, worldOf } from './support.ts';
-
-let run: VirtualRun | undefined;
-afterEach(async () => {
-  await run?.stop();
-  run = undefined;
-});
 
 const ofAks = (change: Partial<PoolSpec> & { readonly name: string }): PoolSpec => aPool({ ...change, managedAutoscaler: true });
 
 /** No tags, no flags: only the subscription, the resource groups and the cluster name, from the environment. */
-async function withoutSettings(pools: readonly PoolSpec[], flags: readonly string[], managedAutoscaler = false): Promise<VirtualRun> {
-  run = await VirtualRun.start({ spec: worldOf(pools, { discoveryTags: {} }), discovery: [], flags, managedAutoscaler });
-  return run;
+function withoutSettings(pools: readonly PoolSpec[], flags: readonly string[], managedAutoscaler = false): Promise<VirtualRun> {
+  return startedWorld({ spec: worldOf(pools, { discoveryTags: {} }), discovery: [], flags, managedAutoscaler });
 }
 
 function groupOf(world: VirtualRun, pool: string) {

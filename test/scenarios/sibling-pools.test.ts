@@ -1,13 +1,7 @@
 /** One pool per zone, none of them with a node, and a workload that spreads over zones. */
-import { afterEach, describe, expect, it } from 'vitest';
-import { VirtualRun } from '../support/virtual-world.ts';
+import { describe, expect, it } from 'vitest';
+import { startedWorld } from '../support/virtual-world.ts';
 import { aPool, bound, capacity, deployment, MINUTE, worldOf } from './support.ts';
-
-let run: VirtualRun | undefined;
-afterEach(async () => {
-  await run?.stop();
-  run = undefined;
-});
 
 const ZONE = 'topology.kubernetes.io/zone';
 const POOLS = ['east', 'middle', 'west'];
@@ -15,8 +9,7 @@ const POOLS = ['east', 'middle', 'west'];
 describe('pools that are one per zone', () => {
   it('are opened evenly by one plan, whatever binds the pods is content with it, and nothing more is ordered', async () => {
     const pools = POOLS.map((name, at) => aPool({ name, count: 0, zones: [String(at + 1)] }));
-    run = await VirtualRun.start({ spec: worldOf(pools), flags: ['--scale-down-enabled=false'] });
-    const world = run;
+    const world = await startedWorld({ spec: worldOf(pools), flags: ['--scale-down-enabled=false'] });
     const constraint = {
       maxSkew: 1,
       topologyKey: ZONE,

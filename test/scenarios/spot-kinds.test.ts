@@ -1,12 +1,6 @@
-import { afterEach, describe, expect, it } from 'vitest';
-import { VirtualRun } from '../support/virtual-world.ts';
+import { describe, expect, it } from 'vitest';
+import { startedWorld, type VirtualRun } from '../support/virtual-world.ts';
 import { aPool, bound, deployment, events, MINUTE, SECOND, worldOf } from './support.ts';
-
-let run: VirtualRun | undefined;
-afterEach(async () => {
-  await run?.stop();
-  run = undefined;
-});
 
 const TOLERATION = { key: 'kubernetes.azure.com/scalesetpriority', operator: 'Equal', value: 'spot', effect: 'NoSchedule' };
 const web = (replicas: number) => deployment({ name: 'web', replicas, cpu: '3', spec: { tolerations: [TOLERATION] } });
@@ -25,8 +19,10 @@ describe.each<Kind>(['vmss-uniform', 'vmss-flexible', 'vms-pool'])('Spot machine
     'by the policy %s are replaced at once, and what is left of them goes',
     async (evictionPolicy) => {
       const pool = aPool({ name: 'spot', kind, count: 4, max: 12, priority: 'Spot', evictionPolicy });
-      run = await VirtualRun.start({ spec: worldOf([pool]), flags: ['--scale-down-delay-after-add=1m', '--scale-down-unneeded-time=1h'] });
-      const world = run;
+      const world = await startedWorld({
+        spec: worldOf([pool]),
+        flags: ['--scale-down-delay-after-add=1m', '--scale-down-unneeded-time=1h'],
+      });
       world.world.cluster.apply(web(4));
       await world.until('all bound', () => bound(world, 'web') === 4, 5 * MINUTE);
       await world.advance(MINUTE);

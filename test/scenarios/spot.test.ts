@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import { VirtualRun } from '../support/virtual-world.ts';
+import { afterAll, describe, expect, it } from 'vitest';
+import { startedWorld, type VirtualRun } from '../support/virtual-world.ts';
 import { aPool, bound, capacity, deployment, MINUTE, pending, SECOND, worldOf, events } from './support.ts';
 
 /** Cheap machines first, the others when there are none. */
@@ -10,12 +10,6 @@ const directory = mkdtempSync(join(tmpdir(), 'spot-'));
 const priorities = join(directory, 'config.yaml');
 writeFileSync(priorities, "scaleUp: { priorities: { '50': [spot], '10': ['.*'] } }\n");
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
-
-let run: VirtualRun | undefined;
-afterEach(async () => {
-  await run?.stop();
-  run = undefined;
-});
 
 const TOLERATION = { key: 'kubernetes.azure.com/scalesetpriority', operator: 'Equal', value: 'spot', effect: 'NoSchedule' };
 
@@ -28,7 +22,7 @@ async function start(
 ): Promise<VirtualRun> {
   const spot = aPool({ name: 'spot', count: 6, max: 12, priority: 'Spot', evictionPolicy });
   const regular = aPool({ name: 'regular', vmSize: 'Standard_D8s_v5', count: 0, max: 6 });
-  run = await VirtualRun.start({ spec: worldOf([spot, regular]), flags });
+  const run = await startedWorld({ spec: worldOf([spot, regular]), flags });
   run.world.cluster.apply(web(6));
   const world = run;
   await world.until('all bound', () => bound(world, 'web') === 6, 5 * MINUTE);

@@ -1,19 +1,15 @@
-import { afterEach, describe, expect, it } from 'vitest';
-import { VirtualRun } from '../support/virtual-world.ts';
+import { describe, expect, it } from 'vitest';
+import { startedWorld } from '../support/virtual-world.ts';
 import { aPool, bound, capacity, deployment, MINUTE, pending, SECOND, worldOf } from './support.ts';
-
-let run: VirtualRun | undefined;
-afterEach(async () => {
-  await run?.stop();
-  run = undefined;
-});
 
 const FLAGS = ['--scale-down-unneeded-time=4m', '--scale-down-delay-after-add=0s', '--expander=least-nodes'];
 
 describe('a watch of the cluster that is silent', () => {
   it('removals end after three minutes, growth after ten, and both say why', async () => {
-    run = await VirtualRun.start({ spec: worldOf([aPool({ name: 'idle', count: 1 }), aPool({ name: 'web', count: 0 })]), flags: FLAGS });
-    const world = run;
+    const world = await startedWorld({
+      spec: worldOf([aPool({ name: 'idle', count: 1 }), aPool({ name: 'web', count: 0 })]),
+      flags: FLAGS,
+    });
     await world.advance(15 * SECOND);
     // The right to read one kind is taken away: what is held of it grows old, everything else stays new.
     world.world.cluster.control.failNext(1e6, 403, { resource: 'poddisruptionbudgets' });
@@ -46,8 +42,10 @@ describe('a watch of the cluster that is silent', () => {
   });
 
   it('an API server that was away for a quarter of an hour is caught up with, and nothing was done meanwhile', async () => {
-    run = await VirtualRun.start({ spec: worldOf([aPool({ name: 'idle', count: 1 }), aPool({ name: 'web', count: 0 })]), flags: FLAGS });
-    const world = run;
+    const world = await startedWorld({
+      spec: worldOf([aPool({ name: 'idle', count: 1 }), aPool({ name: 'web', count: 0 })]),
+      flags: FLAGS,
+    });
     await world.advance(2 * MINUTE);
     world.world.cluster.control.pause();
     world.world.cluster.apply(deployment({ name: 'web', replicas: 4, cpu: '3' }));
@@ -61,8 +59,7 @@ describe('a watch of the cluster that is silent', () => {
   });
 
   it('the time in which nothing was seen does not count: an unneeded node goes four minutes after the API server is back', async () => {
-    run = await VirtualRun.start({ spec: worldOf([aPool({ name: 'idle', count: 1 })]), flags: FLAGS });
-    const world = run;
+    const world = await startedWorld({ spec: worldOf([aPool({ name: 'idle', count: 1 })]), flags: FLAGS });
     await world.advance(2 * MINUTE);
     world.world.cluster.control.pause();
     await world.advance(5 * MINUTE);

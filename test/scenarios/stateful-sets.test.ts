@@ -2,16 +2,10 @@
  * Pods whose successors are created when they are gone. The simulated cluster has no controller for StatefulSets: the scenario creates the
  * successor, as the controller does, with the same name as soon as the pod is gone.
  */
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { STOP_SECONDS_ANNOTATION } from '../../world/simulator/cluster/controllers/kubelet-pods.ts';
-import { VirtualRun } from '../support/virtual-world.ts';
+import { startedWorld, type VirtualRun } from '../support/virtual-world.ts';
 import { aPool, bound, capacity, deployment, MINUTE, pending, SECOND, worldOf } from './support.ts';
-
-let run: VirtualRun | undefined;
-afterEach(async () => {
-  await run?.stop();
-  run = undefined;
-});
 
 const FLAGS = ['--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=0s', '--scale-down-delay-after-delete=0s'];
 
@@ -64,7 +58,7 @@ function cordon(world: VirtualRun, name: string): void {
 }
 
 async function start(): Promise<readonly [world: VirtualRun, first: string, second: string]> {
-  run = await VirtualRun.start({ spec: worldOf([aPool({ name: 'general', count: 2, min: 1 })]), flags: FLAGS });
+  const run = await startedWorld({ spec: worldOf([aPool({ name: 'general', count: 2, min: 1 })]), flags: FLAGS });
   run.world.cluster.apply({
     apiVersion: 'apps/v1',
     kind: 'StatefulSet',

@@ -1,14 +1,8 @@
 /** Two daemons in one cluster: without a lease, with a lease each, and a dry run beside the active one. */
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { TO_BE_DELETED_TAINT } from '../../src/domain/taints.ts';
-import { VirtualRun } from '../support/virtual-world.ts';
+import { startedWorld, type VirtualRun } from '../support/virtual-world.ts';
 import { aPool, bound, deployment, MINUTE, SECOND, worldOf } from './support.ts';
-
-let run: VirtualRun | undefined;
-afterEach(async () => {
-  await run?.stop();
-  run = undefined;
-});
 
 const FLAGS = ['--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=30s'];
 /** How long Azure takes for the read of an instance that precedes its deletion. */
@@ -38,8 +32,7 @@ function untaint(world: VirtualRun, name: string): void {
 /** A world in which the daemon is about to delete the second of two empty nodes, and waits for Azure. */
 async function untilTainted(): Promise<VirtualRun> {
   const spec = worldOf([aPool({ name: 'general', count: 2, min: 1, max: 2 })]);
-  const world = await VirtualRun.start({ spec, flags: FLAGS });
-  run = world;
+  const world = await startedWorld({ spec, flags: FLAGS });
   const match = { method: 'GET', pathGlob: '**/virtualMachineScaleSets/*/virtualMachines/*' };
   world.world.arm.control.addFault({ id: 'slow', match, effect: { kind: 'delay', ms: SLOW_MS } });
   await world.until('a deletion taint', () => tainted(world).length > 0, 5 * MINUTE);
@@ -97,7 +90,7 @@ const OTHER = 'Standard_F16s_v2';
 async function soldOutTwice(): Promise<VirtualRun> {
   const pools = [aPool({ name: 'one', vmSize: RARE, count: 1 }), aPool({ name: 'two', vmSize: OTHER, count: 1 })];
   const spec = worldOf(pools, { stock: { [`${RARE}/0`]: 0, [`${OTHER}/0`]: 0 } });
-  run = await VirtualRun.start({ spec, discovery: [], flags: ['--nodes=1:3:system'] });
+  const run = await startedWorld({ spec, discovery: [], flags: ['--nodes=1:3:system'] });
   run.world.cluster.apply(deployment({ name: 'web', replicas: 4, cpu: '15' }));
   run.world.cluster.apply(deployment({ name: 'small', replicas: 4, cpu: '7', spec: { nodeSelector: { agentpool: 'one' } } }));
   return run;

@@ -1,24 +1,18 @@
 /** Capacity that Azure accepted and could not fill, in a set that shows no failed machines. */
-import { afterEach, describe, expect, it } from 'vitest';
-import { VirtualRun } from '../support/virtual-world.ts';
+import { describe, expect, it } from 'vitest';
+import { startedWorld, type VirtualRun } from '../support/virtual-world.ts';
 import { aPool, bound, capacity, deployment, MINUTE, pending, worldOf } from './support.ts';
-
-let run: VirtualRun | undefined;
-afterEach(async () => {
-  await run?.stop();
-  run = undefined;
-});
 
 const SIZE = 'Standard_E4s_v5';
 
 /** One pool whose size is out of stock, and pods that need three nodes of it. */
 async function refused(): Promise<VirtualRun> {
-  run = await VirtualRun.start({
+  const run = await startedWorld({
     spec: worldOf([aPool({ name: 'rare', vmSize: SIZE, count: 1, min: 1 })], { stock: { [`${SIZE}/0`]: 0 } }),
     knobs: { listFailedInstances: false },
   });
   run.world.cluster.apply(deployment({ name: 'web', replicas: 4, cpu: '3' }));
-  await run.until('an order', () => capacity(run as VirtualRun, 'rare') === 4, 2 * MINUTE);
+  await run.until('an order', () => capacity(run, 'rare') === 4, 2 * MINUTE);
   return run;
 }
 

@@ -1,17 +1,7 @@
 /** A pool of type VirtualMachines through the whole loop: grown and shrunk through AKS alone. */
-import { afterEach, describe, expect, it } from 'vitest';
-import { VirtualRun, type VirtualRunOptions } from '../support/virtual-world.ts';
+import { describe, expect, it } from 'vitest';
+import { startedWorld, type VirtualRun } from '../support/virtual-world.ts';
 import { aPool, bound, deployment, MINUTE, pending, worldOf } from './support.ts';
-
-let run: VirtualRun | undefined;
-async function start(options: VirtualRunOptions): Promise<VirtualRun> {
-  run = await VirtualRun.start(options);
-  return run;
-}
-afterEach(async () => {
-  await run?.stop();
-  run = undefined;
-});
 
 const SMALL = 'Standard_D4s_v5';
 const LARGE = 'Standard_D16s_v5';
@@ -28,7 +18,7 @@ function machines(world: VirtualRun): number {
 
 describe('pools of virtual machines', () => {
   it('a burst grows the pool through AKS, the pods run, and when they go the machines go', async () => {
-    const world = await start({ spec: worldOf([TWO_SIZES]), flags: FLAGS });
+    const world = await startedWorld({ spec: worldOf([TWO_SIZES]), flags: FLAGS });
     world.world.cluster.apply(deployment({ name: 'burst', replicas: 8, cpu: '1500m' }));
     await world.until('all bound', () => bound(world, 'burst') === 8, 10 * MINUTE);
     const grown = machines(world);
@@ -45,7 +35,7 @@ describe('pools of virtual machines', () => {
   });
 
   it('a pod that only the empty size can hold makes it grow from nothing', async () => {
-    const world = await start({ spec: worldOf([TWO_SIZES]), flags: FLAGS });
+    const world = await startedWorld({ spec: worldOf([TWO_SIZES]), flags: FLAGS });
     world.world.cluster.apply(deployment({ name: 'wide', replicas: 1, cpu: '10' }));
     await world.until('bound', () => bound(world, 'wide') === 1, 10 * MINUTE);
     expect(counts(world)[LARGE]).toBe(1);
@@ -53,7 +43,7 @@ describe('pools of virtual machines', () => {
   });
 
   it('another writer between read and write meets 412, and counts in the plan that follows', async () => {
-    const world = await start({ spec: worldOf([TWO_SIZES]), flags: FLAGS });
+    const world = await startedWorld({ spec: worldOf([TWO_SIZES]), flags: FLAGS });
     world.world.arm.control.raise({ foreignScale: { pool: 'mixed', vmSize: SMALL, delta: 1, when: 'before-next-write' } });
     world.world.cluster.apply(deployment({ name: 'burst', replicas: 6, cpu: '1500m' }));
     await world.until('all bound', () => bound(world, 'burst') === 6, 15 * MINUTE);
@@ -64,7 +54,7 @@ describe('pools of virtual machines', () => {
 
   it('a size out of stock: the smaller size of the pool takes the pods', async () => {
     const spec = worldOf([{ ...TWO_SIZES, count: 0 }], { stock: { [`${LARGE}/0`]: 0 } });
-    const world = await start({ spec, flags: FLAGS });
+    const world = await startedWorld({ spec, flags: FLAGS });
     world.world.cluster.apply(deployment({ name: 'burst', replicas: 10, cpu: '1500m' }));
     await world.until('the large size asked for', () => (counts(world)[LARGE] ?? 0) > 0, 2 * MINUTE);
     await world.until('all bound', () => bound(world, 'burst') === 10, 20 * MINUTE);
@@ -75,7 +65,7 @@ describe('pools of virtual machines', () => {
 
   it('a size out of stock closes the larger one of the same hardware until it is tried out again', async () => {
     const spec = worldOf([{ ...TWO_SIZES, count: 0 }], { stock: { [`${SMALL}/0`]: 0 } });
-    const world = await start({ spec, flags: FLAGS });
+    const world = await startedWorld({ spec, flags: FLAGS });
     world.world.cluster.apply(deployment({ name: 'burst', replicas: 2, cpu: '1500m' }));
     await world.until('the small size asked for', () => (counts(world)[SMALL] ?? 0) > 0, 2 * MINUTE);
     await world.advance(4 * MINUTE);
@@ -86,7 +76,7 @@ describe('pools of virtual machines', () => {
   });
 
   it('a daemon that starts while the pool is in motion waits for its rest and grows it no further than needed', async () => {
-    const world = await start({ spec: worldOf([TWO_SIZES]), flags: FLAGS });
+    const world = await startedWorld({ spec: worldOf([TWO_SIZES]), flags: FLAGS });
     world.world.cluster.apply(deployment({ name: 'burst', replicas: 6, cpu: '1500m' }));
     await world.until('a write', () => world.writes().length === 1, 2 * MINUTE);
     const asked = counts(world);
@@ -98,7 +88,7 @@ describe('pools of virtual machines', () => {
   });
 
   it('two sizes wanted at once: AKS takes one write at a time, and both get their machines', async () => {
-    const world = await start({ spec: worldOf([{ ...TWO_SIZES, count: 0 }]), flags: FLAGS });
+    const world = await startedWorld({ spec: worldOf([{ ...TWO_SIZES, count: 0 }]), flags: FLAGS });
     const only = (size: string) => ({ nodeSelector: { 'node.kubernetes.io/instance-type': size } });
     world.world.cluster.apply(deployment({ name: 'small', replicas: 3, cpu: '3', spec: only(SMALL) }));
     world.world.cluster.apply(deployment({ name: 'large', replicas: 2, cpu: '10', spec: only(LARGE) }));
@@ -109,7 +99,7 @@ describe('pools of virtual machines', () => {
   });
 
   it('named by a flag in its own spelling, with limits that win over the tags', async () => {
-    const world = await start({ spec: worldOf([TWO_SIZES]), flags: [...FLAGS, '--nodes=1:2:MIXED/standard_d4S_v5'] });
+    const world = await startedWorld({ spec: worldOf([TWO_SIZES]), flags: [...FLAGS, '--nodes=1:2:MIXED/standard_d4S_v5'] });
     world.world.cluster.apply(deployment({ name: 'burst', replicas: 12, cpu: '1500m' }));
     await world.until('all bound', () => bound(world, 'burst') === 12, 20 * MINUTE);
     expect(counts(world)[SMALL]).toBeLessThanOrEqual(2);

@@ -1,18 +1,8 @@
 /** Volumes, runtime classes and device claims through the whole loop: what is ordered is what the pods can really use. */
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { ObjectDraft } from '../../world/simulator/cluster/store/objects.ts';
-import { VirtualRun, type VirtualRunOptions } from '../support/virtual-world.ts';
+import { startedWorld } from '../support/virtual-world.ts';
 import { aPool, bound, capacity, deployment, events, MINUTE, worldOf } from './support.ts';
-
-let run: VirtualRun | undefined;
-async function start(options: VirtualRunOptions): Promise<VirtualRun> {
-  run = await VirtualRun.start(options);
-  return run;
-}
-afterEach(async () => {
-  await run?.stop();
-  run = undefined;
-});
 
 const DISKS = 'disk.csi.azure.com';
 const ZONES = [aPool({ name: 'zone1', zones: ['1'], count: 0 }), aPool({ name: 'zone2', zones: ['2'], count: 0 })];
@@ -45,7 +35,7 @@ const inZoneOne = storageClass('zone-one', {
 describe('volumes', () => {
   it('a class of zone 1 grows the pool of zone 1, and so does its disk, whenever the pod comes back', async () => {
     const flags = ['--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=1m'];
-    const world = await start({ spec: worldOf(ZONES), flags });
+    const world = await startedWorld({ spec: worldOf(ZONES), flags });
     world.world.cluster.apply(inZoneOne);
     world.world.cluster.apply(claim('data', 'zone-one'));
     world.world.cluster.apply(mounting('db', 'data'));
@@ -62,7 +52,7 @@ describe('volumes', () => {
   });
 
   it('an unbound claim that should have been bound at once orders nothing, and the event says why', async () => {
-    const world = await start({ spec: worldOf(ZONES) });
+    const world = await startedWorld({ spec: worldOf(ZONES) });
     world.world.cluster.apply(storageClass('never', { provisioner: 'example.com/never', volumeBindingMode: 'Immediate' }));
     world.world.cluster.apply(claim('data', 'never'));
     world.world.cluster.apply(mounting('db', 'data'));
@@ -72,7 +62,7 @@ describe('volumes', () => {
   });
 
   it('disks are the bottleneck: every size takes as many as it can attach, new nodes included', async () => {
-    const world = await start({ spec: worldOf([aPool({ name: 'general', count: 0, zones: ['1'] })]) });
+    const world = await startedWorld({ spec: worldOf([aPool({ name: 'general', count: 0, zones: ['1'] })]) });
     for (let at = 0; at < 18; at++) {
       world.world.cluster.apply(claim(`d-${at}`, 'managed-csi'));
       world.world.cluster.apply(mounting(`db-${at}`, `d-${at}`, '50m'));
@@ -86,7 +76,7 @@ describe('volumes', () => {
   });
 
   it('a claim for one pod that is in use orders nothing', async () => {
-    const world = await start({ spec: worldOf([aPool({ name: 'general', zones: ['1'] })]) });
+    const world = await startedWorld({ spec: worldOf([aPool({ name: 'general', zones: ['1'] })]) });
     world.world.cluster.apply(claim('data', 'managed-csi', 'ReadWriteOncePod'));
     world.world.cluster.apply(mounting('db', 'data'));
     await world.until('the pod runs', () => bound(world, 'db') === 1, 5 * MINUTE);
@@ -116,7 +106,7 @@ describe('RuntimeClass', () => {
       aPool({ name: 'general' }),
       aPool({ name: 'sandbox', count: 0, labels: { sandbox: 'kata' }, taints: ['sandbox=kata:NoSchedule'] }),
     ];
-    const world = await start({ spec: worldOf(pools) });
+    const world = await startedWorld({ spec: worldOf(pools) });
     world.world.cluster.apply(kata);
     world.world.cluster.apply(sandboxed(6));
     await world.until('all pods run', () => bound(world, 'safe') === 6, 5 * MINUTE);
@@ -127,7 +117,7 @@ describe('RuntimeClass', () => {
 
 describe('device claims', () => {
   it('a pod with an unsatisfiable claim causes no increase, again and again, and the event says what is missing', async () => {
-    const world = await start({ spec: worldOf([aPool({ name: 'general' })]) });
+    const world = await startedWorld({ spec: worldOf([aPool({ name: 'general' })]) });
     const spec = { resourceClaims: [{ name: 'gpus', resourceClaimTemplateName: 'two-gpus' }] };
     world.world.cluster.apply(deployment({ name: 'train', replicas: 3, cpu: '3', spec }));
     await world.advance(5 * MINUTE);
