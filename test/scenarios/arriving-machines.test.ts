@@ -6,6 +6,7 @@ import { startedWorld, type VirtualRun } from '../support/virtual-world.ts';
 import { aPool, bound, capacity, deployment, events, MINUTE, SECOND, worldOf } from './support.ts';
 
 const TWO = [aPool({ name: 'aaa', count: 0 }), aPool({ name: 'bbb', count: 0, vmSize: 'Standard_E4s_v5' })];
+const PROVISION_TAG = 'k8s.io_cluster-autoscaler_node-template_autoscaling-options_maxnodeprovisiontime';
 const web = (replicas: number, cpu = '3') => deployment({ name: 'web', replicas, cpu });
 
 function start(pools: readonly PoolSpec[], flags: readonly string[] = []): Promise<VirtualRun> {
@@ -38,33 +39,39 @@ const nodes = (world: VirtualRun, pool: string) =>
 const puts = (world: VirtualRun) => world.writes().filter(({ method }) => method === 'PUT');
 
 describe('a machine that never becomes a node', () => {
-  it.each([
-    [13, 'is there'],
-    [10, 'is being created for ever'],
-    [12, 'does not report'],
-  ])(
-    'fault %i (%s): its pool backs off after its time and is reported, another takes the pods, and the instance is deleted',
-    async (number) => {
-      const world = await start(TWO, ['--max-node-provision-time=6m']);
-      world.world.arm.control.addCatalogued({ number, id: 'lost', match: { pool: 'aaa' } });
-      world.world.cluster.apply(web(2));
-      await world.until('an order', () => puts(world).length === 1, MINUTE);
-      const ordered = world.clock.now();
-      await world.advance(MINUTE);
-      expect(statusOf(world, 'aaa')).toMatchObject({ scaleUp: { status: 'InProgress' } });
-      await world.until('all bound', () => bound(world, 'web') === 2, 15 * MINUTE);
-      expect(nodes(world, 'bbb')).toHaveLength(2);
-      expect(world.clock.now() - ordered).toBeLessThan(12 * MINUTE);
-      expect(events(world, 'ScaleUpTimedOut').concat(events(world, 'FailedToScaleUpGroup'), events(world, 'ScaleUpFailed'))).not.toEqual(
-        [],
-      );
-      await world.until('reported', () => statusOf(world, 'aaa')?.scaleUp.status === 'Backoff', MINUTE);
-      world.world.arm.control.removeFault('lost');
-      await world.until('the machine gone', () => capacity(world, 'aaa') === 0, 20 * MINUTE);
-      expect(bound(world, 'web')).toBe(2);
-      expect(world.world.violations()).toEqual([]);
-    },
-  );
+  it('that is there, is being created for ever, or does not report: its pool backs off, another takes the pods, and it is deleted', async () => {
+    const rows = [
+      { number: 13, row: 'is there' },
+      { number: 10, row: 'is being created for ever' },
+      { number: 12, row: 'does not report' },
+    ].map((each) => ({ ...each, lost: `a${each.number}`, spare: `b${each.number}`, app: `web-${each.number}` }));
+    const pools = rows.flatMap(({ lost, spare, app }) => [
+      aPool({ name: lost, count: 0, labels: { app } }),
+      aPool({ name: spare, count: 0, vmSize: 'Standard_E4s_v5', labels: { app } }),
+    ]);
+    const world = await start(pools, ['--max-node-provision-time=6m']);
+    const { control } = world.world.arm;
+    for (const { number, lost, app } of rows) {
+      control.addCatalogued({ number, id: lost, match: { pool: lost } });
+      world.world.cluster.apply(deployment({ name: app, replicas: 2, cpu: '3', spec: { nodeSelector: { app } } }));
+    }
+    await world.until('the orders', () => puts(world).length === rows.length, MINUTE);
+    const ordered = world.clock.now();
+    await world.advance(MINUTE);
+    for (const { row, lost } of rows) expect(statusOf(world, lost), row).toMatchObject({ scaleUp: { status: 'InProgress' } });
+    await world.until('all bound', () => rows.every(({ app }) => bound(world, app) === 2), 15 * MINUTE);
+    expect(world.clock.now() - ordered).toBeLessThan(12 * MINUTE);
+    const told = ['ScaleUpTimedOut', 'FailedToScaleUpGroup', 'ScaleUpFailed'].flatMap((reason) => events(world, reason)).join();
+    for (const { row, lost, spare } of rows) {
+      expect(nodes(world, spare), row).toHaveLength(2);
+      expect(told, row).toContain(lost);
+    }
+    await world.until('reported', () => rows.every(({ lost }) => statusOf(world, lost)?.scaleUp.status === 'Backoff'), MINUTE);
+    for (const { lost } of rows) control.removeFault(lost);
+    await world.until('the machines gone', () => rows.every(({ lost }) => capacity(world, lost) === 0), 20 * MINUTE);
+    for (const { row, app } of rows) expect(bound(world, app), row).toBe(2);
+    expect(world.world.violations()).toEqual([]);
+  });
 
   it('a restart does not give it its time again', async () => {
     const world = await start(TWO, ['--max-node-provision-time=6m']);
@@ -87,18 +94,21 @@ describe('a machine that never becomes a node', () => {
     expect(world.world.violations()).toEqual([]);
   });
 
-  it.each([
-    [9, '--max-node-provision-time=40m'],
-    [14, '--max-node-provision-time=40m'],
-    [54, '--max-node-provision-time=15m'],
-  ])('fault %i, %s: one that is only late is waited for, and nothing is ordered twice', async (number, flag) => {
-    const world = await start(TWO, [flag]);
-    world.world.arm.control.addCatalogued({ number, id: 'late', match: { pool: 'aaa' } });
-    world.world.cluster.apply(web(2));
-    await world.until('all bound', () => bound(world, 'web') === 2, 45 * MINUTE);
-    await world.advance(5 * MINUTE);
-    expect([capacity(world, 'aaa'), capacity(world, 'bbb')]).toEqual([2, 0]);
-    expect(puts(world)).toHaveLength(1);
+  it('that is only late is waited for, and nothing is ordered twice', async () => {
+    const rows = [9, 14, 54].map((number) => ({ number, late: `a${number}`, spare: `b${number}`, app: `web-${number}` }));
+    const pools = rows.flatMap(({ late, spare, app }) => [
+      aPool({ name: late, count: 0, labels: { app }, tags: { [PROVISION_TAG]: app === 'web-54' ? '15m' : '40m' } }),
+      aPool({ name: spare, count: 0, vmSize: 'Standard_E4s_v5', labels: { app } }),
+    ]);
+    const world = await start(pools, ['--scan-interval=30s']);
+    for (const { number, late, app } of rows) {
+      world.world.arm.control.addCatalogued({ number, id: late, match: { pool: late } });
+      world.world.cluster.apply(deployment({ name: app, replicas: 2, cpu: '3', spec: { nodeSelector: { app } } }));
+    }
+    await world.until('all bound', () => rows.every(({ app }) => bound(world, app) === 2), 45 * MINUTE);
+    await world.advance(3 * MINUTE);
+    for (const { number, late, spare } of rows) expect([capacity(world, late), capacity(world, spare)], `fault ${number}`).toEqual([2, 0]);
+    expect(puts(world)).toHaveLength(rows.length);
     expect(world.world.violations()).toEqual([]);
   });
 });
@@ -107,39 +117,46 @@ describe('a pool with an instance that has no node and keeps its place', () => {
   const failures = (world: VirtualRun) =>
     ['ScaleUpTimedOut', 'FailedToScaleUpGroup', 'ScaleUpFailed'].flatMap((reason) => events(world, reason));
   const SPOT = { key: 'kubernetes.azure.com/scalesetpriority', operator: 'Exists', effect: 'NoSchedule' };
-  const FLAGS = ['--max-node-provision-time=6m', '--scale-down-enabled=false'];
+  const FLAGS = ['--max-node-provision-time=5m', '--scale-down-enabled=false', '--scan-interval=20s'];
+  const KINDS = ['vmss-uniform', 'vmss-flexible'] as const;
+  const web = (kind: string, replicas: number) =>
+    deployment({ name: kind, replicas, cpu: '3', spec: { tolerations: [SPOT], nodeSelector: { agentpool: NAMES[kind] } } });
+  const NAMES: Readonly<Record<string, string>> = { 'vmss-uniform': 'aaa', 'vmss-flexible': 'bbb' };
+  const found = (world: VirtualRun) => ({
+    failures: failures(world),
+    capacities: ['aaa', 'bbb'].map((pool) => capacity(world, pool)),
+    puts: puts(world).length,
+  });
 
-  /** Three increases after one another, a node each. */
-  async function growThreeTimes(world: VirtualRun, pool: string, replicas: number): Promise<void> {
-    const before = { failures: failures(world), capacity: capacity(world, pool), puts: puts(world).length };
-    for (const more of [1, 2, 3]) {
-      world.world.cluster.apply(deployment({ name: 'web', replicas: replicas + more, cpu: '3', spec: { tolerations: [SPOT] } }));
-      await world.until('all bound', () => bound(world, 'web') === replicas + more, 5 * MINUTE);
-      await world.until('the end of the increase', () => statusOf(world, pool)?.scaleUp.status === 'NoActivity', 2 * MINUTE);
-      await world.advance(8 * MINUTE);
-      expect(statusOf(world, pool)?.scaleUp.status).toBe('NoActivity');
-    }
-    const after = { failures: failures(world), capacity: capacity(world, pool), puts: puts(world).length };
-    expect(after).toEqual({ ...before, capacity: before.capacity + 3, puts: before.puts + 3 });
+  /** A node for each pool, and the time in which one that has no node would have been given up. */
+  async function grow(world: VirtualRun, replicas: number): Promise<void> {
+    const before = found(world);
+    const statuses = () => ['aaa', 'bbb'].map((pool) => statusOf(world, pool)?.scaleUp.status);
+    for (const kind of KINDS) world.world.cluster.apply(web(kind, replicas));
+    await world.until('all bound', () => KINDS.every((kind) => bound(world, kind) === replicas), 5 * MINUTE);
+    await world.until('the end of the increase', () => statuses().every((status) => status === 'NoActivity'), 2 * MINUTE);
+    await world.advance(6 * MINUTE);
+    expect(statuses()).toEqual(['NoActivity', 'NoActivity']);
+    expect(found(world)).toEqual({ ...before, capacities: before.capacities.map((count) => count + 1), puts: before.puts + 2 });
     expect(world.world.violations()).toEqual([]);
   }
 
-  it.each(['vmss-uniform', 'vmss-flexible'] as const)(
-    '%s: a deallocated instance whose Node object is deleted fails no later increase',
-    async (kind) => {
-      const world = await start([aPool({ name: 'aaa', kind, count: 1, priority: 'Spot', evictionPolicy: 'Deallocate' })], FLAGS);
-      world.world.arm.control.raise({ evict: { pool: 'aaa', count: 1 } });
-      const isStopped = () => world.world.arm.machines.list().some(({ pool, power }) => pool === 'aaa' && power === 'deallocated');
+  it('a deallocated instance whose Node object is deleted fails no later increase, in sets of both kinds', async () => {
+    const pools = KINDS.map((kind) => aPool({ name: NAMES[kind] ?? '', kind, count: 1, priority: 'Spot', evictionPolicy: 'Deallocate' }));
+    const world = await start(pools, FLAGS);
+    for (const pool of ['aaa', 'bbb']) {
+      world.world.arm.control.raise({ evict: { pool, count: 1 } });
+      const isStopped = () => world.world.arm.machines.list().some((machine) => machine.pool === pool && machine.power === 'deallocated');
       await world.until('deallocated', isStopped, 3 * MINUTE);
-      for (const { metadata } of nodes(world, 'aaa')) world.world.cluster.remove({ apiVersion: 'v1', kind: 'Node', metadata });
-      await world.advance(10 * MINUTE);
-      expect([capacity(world, 'aaa'), nodes(world, 'aaa').length]).toEqual([1, 0]);
-      await growThreeTimes(world, 'aaa', 0);
-      world.killDaemon();
-      await world.startDaemon();
-      await growThreeTimes(world, 'aaa', 3);
-    },
-  );
+      for (const { metadata } of nodes(world, pool)) world.world.cluster.remove({ apiVersion: 'v1', kind: 'Node', metadata });
+    }
+    await world.advance(8 * MINUTE);
+    for (const pool of ['aaa', 'bbb']) expect([capacity(world, pool), nodes(world, pool).length], pool).toEqual([1, 0]);
+    for (const replicas of [1, 2]) await grow(world, replicas);
+    world.killDaemon();
+    await world.startDaemon();
+    for (const replicas of [3, 4]) await grow(world, replicas);
+  });
 });
 
 describe('pools side by side', () => {
@@ -165,20 +182,24 @@ describe('pools side by side', () => {
 });
 
 describe('another writer resizes a pool', () => {
-  it.each([
-    ['more', 2, 4],
-    ['fewer', -1, 1],
-  ])('%s nodes: that is its size from now on, no write answers it but for what is not needed', async (_name, delta, size) => {
-    const world = await start([aPool({ name: 'aaa', count: 2 })], ['--scale-down-enabled=false']);
+  it('that is its size from now on, and no write answers it', async () => {
+    const rows = [
+      { row: 'more nodes', pool: 'aaa', delta: 2, size: 4 },
+      { row: 'fewer nodes', pool: 'bbb', delta: -1, size: 1 },
+    ];
+    const pools = rows.map(({ pool }) => aPool({ name: pool, count: 2 }));
+    const world = await start(pools, ['--scale-down-enabled=false', '--scan-interval=20s']);
     await world.advance(MINUTE);
-    world.world.arm.control.raise({ foreignScale: { pool: 'aaa', delta } });
-    await world.until('the size is known', () => statusOf(world, 'aaa')?.health.cloudProviderTarget === size, 4 * MINUTE);
-    await world.advance(10 * MINUTE);
+    for (const { pool, delta } of rows) world.world.arm.control.raise({ foreignScale: { pool, delta } });
+    const known = (pool: string) => statusOf(world, pool)?.health.cloudProviderTarget;
+    await world.until('the sizes are known', () => rows.every(({ pool, size }) => known(pool) === size), 4 * MINUTE);
+    await world.advance(8 * MINUTE);
     expect(world.writes()).toEqual([]);
-    expect(statusOf(world, 'aaa')).toMatchObject({
-      health: { status: 'Healthy', nodeCounts: { registered: { total: size, ready: size } } },
-      scaleUp: { status: 'NoActivity' },
-    });
+    for (const { row, pool, size } of rows)
+      expect(statusOf(world, pool), row).toMatchObject({
+        health: { status: 'Healthy', nodeCounts: { registered: { total: size, ready: size } } },
+        scaleUp: { status: 'NoActivity' },
+      });
   });
 });
 

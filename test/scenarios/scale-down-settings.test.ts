@@ -17,63 +17,115 @@ async function start(flags: readonly string[], pool: Partial<PoolSpec> = {}, obj
 
 const OWNER = 'aks-autoscaler/deletion-owner';
 const LEASE = ['--leader-elect=true'];
-const nodes = (world: VirtualRun) =>
-  world.world.cluster.store.nodes().filter(({ metadata }) => metadata.labels?.['agentpool'] === 'general');
+const nodes = (world: VirtualRun, pool = 'general') =>
+  world.world.cluster.store.nodes().filter(({ metadata }) => metadata.labels?.['agentpool'] === pool);
 const posts = (world: VirtualRun) => world.writes().filter(({ method }) => method === 'POST');
 const leaving = (node: NodeObject) => (node.spec.taints ?? []).some(({ key }) => key === 'ToBeDeletedByClusterAutoscaler');
-const keptFor = (world: VirtualRun) =>
-  new Set(world.reports.at(-1)?.scaleDown?.kept.map(({ reason, blocker }) => blocker?.reason ?? reason));
-const annotate = (world: VirtualRun, annotations: Readonly<Record<string, string>>, at = 0) => {
-  const node = nodes(world)[at];
+/** Why the last loop kept nodes of the pool. */
+const keptFor = (world: VirtualRun, pool = 'general') =>
+  new Set(
+    world.reports
+      .at(-1)
+      ?.scaleDown?.kept.filter(({ node }) => node.includes(`-${pool}-`))
+      .map(({ reason, blocker }) => blocker?.reason ?? reason),
+  );
+const annotate = (world: VirtualRun, annotations: Readonly<Record<string, string>>, [node] = nodes(world)) => {
   if (node === undefined) throw new Error('no node');
   world.world.cluster.apply({ ...node, metadata: { ...node.metadata, annotations: { ...node.metadata.annotations, ...annotations } } });
   return node.metadata.name;
 };
 
 describe('what may go at all', () => {
-  const web = (change: Partial<Workload> = {}) => deployment({ name: 'web', replicas: 1, cpu: '100m', ...change });
-  const wide = deployment({ name: 'web', replicas: 1, cpu: '1' });
-  const emptyDir = web({ spec: { volumes: [{ name: 'scratch', emptyDir: {} }] } });
-  const system = { ...web(), metadata: { name: 'web', namespace: 'kube-system', labels: { app: 'web' } } };
-  it.each<[string, readonly string[], readonly ObjectDraft[], number, string | undefined]>([
-    ['nothing when removals are turned off', ['--scale-down-enabled=false'], [], 3, undefined],
-    ['everything that is empty', [], [], 0, undefined],
-    ['no more than leaves the least number of cores', ['--cores-total=12:100'], [], 2, 'MinimalResourceLimitExceeded'],
-    ['no more than leaves the least memory', ['--memory-total=20:1000'], [], 1, 'MinimalResourceLimitExceeded'],
-    ['a node of little use', [], [web()], 1, undefined],
-    ['not a node of more use than the threshold', ['--scale-down-utilization-threshold=0.2'], [wide], 1, 'NotUnderutilized'],
-    ['not a node with local storage where that counts', ['--skip-nodes-with-local-storage'], [emptyDir], 1, 'LocalStorageRequested'],
-    ['not a node with a pod of the system', [], [system], 1, 'UnmovableKubeSystemPod'],
-  ])('%s', async (_name, flags, objects, left, reason) => {
-    const world = await start(flags, {}, objects);
-    await world.advance(8 * MINUTE);
+  const OF_SYSTEM = { namespace: 'kube-system' };
+  const DISABLED = 'cluster-autoscaler.kubernetes.io/scale-down-disabled';
+  const ON_COMPLETION = { 'cluster-autoscaler.kubernetes.io/safe-to-evict': 'on-completion' };
+  const SCRATCH = { volumes: [{ name: 'scratch', emptyDir: {} }] };
+  const PRESSURE = { key: 'node.kubernetes.io/disk-pressure', effect: 'NoSchedule' };
+
+  /** A pool of three nodes each, with one pod or none. */
+  const ROWS: readonly {
+    readonly row: string;
+    readonly pool: string;
+    readonly pod?: Partial<Workload>;
+    readonly metadata?: object;
+    readonly left: number;
+    readonly reason?: string;
+  }[] = [
+    { row: 'everything that is empty', pool: 'empty', left: 0 },
+    { row: 'a node of little use', pool: 'little', pod: {}, left: 1 },
+    { row: 'not a node of more use than the threshold', pool: 'wide', pod: { cpu: '1' }, left: 1, reason: 'NotUnderutilized' },
+    {
+      row: 'not a node with local storage where that counts',
+      pool: 'disk',
+      pod: { spec: SCRATCH },
+      left: 1,
+      reason: 'LocalStorageRequested',
+    },
+    {
+      row: 'not a node with a pod of the system',
+      pool: 'sys',
+      pod: {},
+      metadata: OF_SYSTEM,
+      left: 1,
+      reason: 'UnmovableKubeSystemPod',
+    },
+    {
+      row: 'not a node with a pod that is to run to its end',
+      pool: 'task',
+      pod: { annotations: ON_COMPLETION },
+      left: 1,
+      reason: 'BlockedByOnCompletionPod',
+    },
+    { row: 'not a node whose owner says so', pool: 'owned', left: 1, reason: 'ScaleDownDisabledAnnotation' },
+    { row: 'a node that is not ready, by its own timer', pool: 'sick', left: 0 },
+  ];
+
+  it('is said for each node: by its use, its pods, its owner and its state', async () => {
+    const flags = ['--scale-down-utilization-threshold=0.2', '--skip-nodes-with-local-storage', '--scale-down-unready-time=3m'];
+    const spec = worldOf(ROWS.map(({ pool }) => aPool({ name: pool, count: 3 })));
+    const world = await startedWorld({ spec, flags: [...QUICK, ...flags] });
+    for (const { pool, pod, metadata } of ROWS) {
+      if (pod === undefined) continue;
+      const one = { name: pool, replicas: 1, cpu: '100m', ...pod };
+      const draft = deployment({ ...one, spec: { ...one.spec, nodeSelector: { agentpool: pool } } });
+      world.world.cluster.apply({ ...draft, metadata: { ...draft.metadata, ...metadata } });
+    }
+    const kept = annotate(world, { [DISABLED]: 'true' }, nodes(world, 'owned'));
+    for (const node of nodes(world, 'sick'))
+      world.world.cluster.apply({ ...node, spec: { ...node.spec, taints: [...(node.spec.taints ?? []), PRESSURE] } });
+    await world.until('what may go is gone', () => ROWS.every(({ pool, left }) => capacity(world, pool) === left), 8 * MINUTE);
+    await world.advance(3 * MINUTE);
+    for (const { row, pool, left, reason } of ROWS) {
+      expect(capacity(world, pool), row).toBe(left);
+      if (reason !== undefined) expect([...keptFor(world, pool)], row).toContain(reason);
+    }
+    expect(nodes(world, 'owned').map(({ metadata }) => metadata.name)).toEqual([kept]);
+    expect(bound(world, 'task')).toBe(1);
+    expect(world.world.violations()).toEqual([]);
+    annotate(world, { [DISABLED]: 'false' }, nodes(world, 'owned'));
+    await world.until('gone when the word is taken back', () => capacity(world, 'owned') === 0, 5 * MINUTE);
+  });
+
+  it.each<[string, readonly string[], number, string | undefined]>([
+    ['nothing when removals are turned off', ['--scale-down-enabled=false'], 3, undefined],
+    ['no more than leaves the least number of cores', ['--cores-total=12:100'], 2, 'MinimalResourceLimitExceeded'],
+    ['no more than leaves the least memory', ['--memory-total=20:1000'], 1, 'MinimalResourceLimitExceeded'],
+  ])('%s', async (_name, flags, left, reason) => {
+    const world = await start(flags);
+    await world.advance(5 * MINUTE);
     expect(capacity(world, 'general')).toBe(left);
     if (reason !== undefined) expect([...keptFor(world)]).toContain(reason);
     expect(world.world.violations()).toEqual([]);
   });
 
-  it('a node whose owner says so stays, and goes when the word is taken back', async () => {
-    const world = await start([]);
-    const kept = annotate(world, { 'cluster-autoscaler.kubernetes.io/scale-down-disabled': 'true' });
-    await world.advance(10 * MINUTE);
-    expect(nodes(world).map(({ metadata }) => metadata.name)).toEqual([kept]);
-    expect([...keptFor(world)]).toContain('ScaleDownDisabledAnnotation');
-    annotate(world, { 'cluster-autoscaler.kubernetes.io/scale-down-disabled': 'false' });
-    await world.until('gone', () => capacity(world, 'general') === 0, 5 * MINUTE);
-  });
-
-  it.each([
-    ['goes by its own timer', [], 0],
-    ['stays where that is turned off', ['--scale-down-unready-enabled=false'], 1],
-  ])('a node that is not ready %s', async (_name, flags, left) => {
-    const world = await start(['--scale-down-unready-time=3m', ...flags], { count: 1 });
+  it('not a node that is not ready, where that is turned off', async () => {
+    const world = await start(['--scale-down-unready-time=3m', '--scale-down-unready-enabled=false'], { count: 1 });
     const [sick] = nodes(world);
     if (sick === undefined) throw new Error('no node');
-    const broken = { key: 'node.kubernetes.io/disk-pressure', effect: 'NoSchedule' };
-    world.world.cluster.apply({ ...sick, spec: { ...sick.spec, taints: [...(sick.spec.taints ?? []), broken] } });
-    await world.advance(10 * MINUTE);
-    expect(capacity(world, 'general')).toBe(left);
-    if (left === 1) expect([...keptFor(world)]).toContain('ScaleDownUnreadyDisabled');
+    world.world.cluster.apply({ ...sick, spec: { ...sick.spec, taints: [...(sick.spec.taints ?? []), PRESSURE] } });
+    await world.advance(6 * MINUTE);
+    expect(capacity(world, 'general')).toBe(1);
+    expect([...keptFor(world)]).toContain('ScaleDownUnreadyDisabled');
   });
 
   it('a foreign deletion taint stays for ten minutes, then is removed and reported, and the node goes by its own timer', async () => {
@@ -189,14 +241,15 @@ describe('how many at once, and how soon', () => {
       ...deployment({ name: 'web', replicas: 1, cpu: '100m' }),
       metadata: { name: 'web', namespace: 'kube-system', labels: { app: 'web' } },
     };
-    const world = await start(['--blocking-system-pod-distruption-timeout=12m', '--unremovable-node-recheck-timeout=1m'], { count: 2 }, [
+    const world = await start(['--blocking-system-pod-distruption-timeout=6m', '--unremovable-node-recheck-timeout=1m'], { count: 2 }, [
       system,
     ]);
     world.world.cluster.apply(deployment({ name: 'other', replicas: 1, cpu: '2500m' }));
     await world.until('bound', () => bound(world, 'web') === 1 && bound(world, 'other') === 1, MINUTE);
-    await world.advance(8 * MINUTE);
+    await world.advance(4 * MINUTE);
     const before = capacity(world, 'general');
-    await world.advance(12 * MINUTE);
+    await world.until('one node', () => capacity(world, 'general') === 1, 8 * MINUTE);
+    await world.until('bound again', () => bound(world, 'web') === 1, 2 * MINUTE);
     expect([before, capacity(world, 'general'), bound(world, 'web')]).toEqual([2, 1, 1]);
     expect(events(world, 'ScaleDown')).not.toEqual([]);
   });
@@ -215,14 +268,6 @@ describe('how many at once, and how soon', () => {
     expect(most).toBe(1);
   });
 
-  it('a pod that is to run to its end keeps its node', async () => {
-    const annotations = { 'cluster-autoscaler.kubernetes.io/safe-to-evict': 'on-completion' };
-    const world = await start([], { count: 1 }, [deployment({ name: 'web', replicas: 1, cpu: '100m', annotations })]);
-    await world.advance(10 * MINUTE);
-    expect([capacity(world, 'general'), bound(world, 'web')]).toEqual([1, 1]);
-    expect([...keptFor(world)]).toContain('BlockedByOnCompletionPod');
-  });
-
   it.each([
     ['of its own pool, where that is asked for', ['--scale-down-delay-type-local'], 0],
     ['of any pool by default', [], 2],
@@ -233,7 +278,7 @@ describe('how many at once, and how soon', () => {
       flags: ['--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=10m', ...flags],
     });
     world.world.cluster.apply(deployment({ name: 'web', replicas: 1, cpu: '3', spec: { nodeSelector: { only: 'here' } } }));
-    await world.advance(8 * MINUTE);
+    await world.advance(5 * MINUTE);
     expect([capacity(world, 'general'), bound(world, 'web')]).toEqual([left, 1]);
   });
 });
