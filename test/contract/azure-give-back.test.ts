@@ -5,6 +5,7 @@ import type { AzureOptions } from '../../src/azure/arm/options.ts';
 import type { ArmLatencies } from '../../world/simulator/arm/state/latencies.ts';
 import type { PoolSpec, WorldSpec } from '../../world/simulator/base/world-spec.ts';
 import { meet, part, SPEC, type Meeting } from '../azure/meeting.ts';
+import { casesOf } from '../support/property-runs.ts';
 
 afterEach(part);
 
@@ -210,10 +211,10 @@ describe('giving capacity back', () => {
           await part();
         },
       ),
-      { numRuns: 25, seed: 20_251_121 },
+      casesOf(20_251_121, 8),
     );
     // Otherwise nothing was shown.
-    expect(given).toBeGreaterThan(5);
+    expect(given).toBeGreaterThan(1);
   });
 });
 

@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { obey, plan, promised, schedule, unbound, type Pool, type World } from './obeyed-plan.ts';
 import { nodeDraft, nodeObject, podDraft, podObject, type NodeDraft, type PodDraft } from './random-cluster.ts';
+import { casesOf } from '../support/property-runs.ts';
 
 interface Story {
   readonly nodes: readonly NodeDraft[];
@@ -56,9 +57,9 @@ describe('the plan and the toy scheduler about new nodes', () => {
         expect(unbound(world).length).toBeLessThanOrEqual(before - bound);
         kept += bound;
       }),
-      { numRuns: 400, seed: 4 },
+      casesOf(4, 120),
     );
-    expect(kept).toBeGreaterThan(300);
+    expect(kept).toBeGreaterThan(90);
   });
 
   it('mixed pods never wait for a place that the plan sees and the scheduler does not', () => {
@@ -80,8 +81,8 @@ describe('the plan and the toy scheduler about new nodes', () => {
         }
         expect(plan(world).increases).toEqual([]);
       }),
-      { numRuns: 400, seed: 4 },
+      casesOf(4, 120),
     );
-    expect(asked).toBeGreaterThan(100);
+    expect(asked).toBeGreaterThan(30);
   });
 });

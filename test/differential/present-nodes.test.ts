@@ -7,6 +7,7 @@ import { ClusterSnapshot } from '../../src/scheduling/snapshot/cluster-snapshot.
 import { aCluster, resourceNames } from '../support/builders.ts';
 import { plannersNode, plannersPod, roomWith, toyReasons } from './both-sides.ts';
 import { nodeDraft, nodeObject, NAMESPACES, podDraft, podObject, ZONE, type NodeDraft, type PodDraft } from './random-cluster.ts';
+import { casesOf } from '../support/property-runs.ts';
 
 interface Story {
   readonly nodes: readonly NodeDraft[];
@@ -60,10 +61,10 @@ describe('the planner and the toy scheduler about present nodes', () => {
       fc.property(story, (given) => {
         expect(disagreements(given, bound)).toEqual([]);
       }),
-      { numRuns: 1500, seed: 4 },
+      casesOf(4, 500),
     );
     // The worlds are neither so tight nor so wide that agreeing would be easy.
-    expect(Math.min(bound.some, bound.none)).toBeGreaterThan(1000);
+    expect(Math.min(bound.some, bound.none)).toBeGreaterThan(330);
   });
 });
 

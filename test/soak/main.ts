@@ -9,6 +9,7 @@
  * `npm run soak -- --idle N`: how long it takes until N idle nodes are gone, under the default settings.
  * `npm run soak -- --fleet N [--first S] [--json]`: N clusters of one subscription, with a shared store and without one.
  * `npm run soak -- --store-chaos N [--first S]`: N clusters that share a real Redis server, which fails in every way.
+ * `npm run soak -- --properties N`: N times as many cases as in `npm test`, for the properties that take seconds.
  * `--trace FILE`, with any of these: everything that happens in the worlds, a line each. Two runs of a seed write the same.
  * `npm run soak -- --mutations [--quick] [--guard TEXT]`: removes each guard of the daemon in turn, and names what notices.
  */
@@ -19,6 +20,7 @@ import { runMutations } from './mutations/mutation-runner.ts';
 import { runFleet, type FleetOrder } from './fleet/fleet.ts';
 import { runStoreChaos } from './fleet/store-chaos.ts';
 import { removeIdleNodes } from './idle.ts';
+import { runProperties } from './properties.ts';
 import { ordersOf, replayOf, runsOf, type Order } from './orders.ts';
 import type { SoakResult } from './soak.ts';
 
@@ -37,6 +39,7 @@ const { values } = parseArgs({
     idle: { type: 'string' },
     fleet: { type: 'string' },
     'store-chaos': { type: 'string' },
+    properties: { type: 'string' },
     quick: { type: 'boolean', default: false },
     guard: { type: 'string' },
     trace: { type: 'string' },
@@ -55,7 +58,8 @@ function print(line: string): void {
 }
 
 if (process.send === undefined) {
-  if (values.idle !== undefined) process.exitCode = await removeIdleNodes(Number(values.idle), print);
+  if (values.properties !== undefined) process.exitCode = runProperties(Number(values.properties));
+  else if (values.idle !== undefined) process.exitCode = await removeIdleNodes(Number(values.idle), print);
   else if (values.fleet !== undefined) process.exitCode = await runFleet(fleetOrder(values.fleet), print);
   else if (values['store-chaos'] !== undefined)
     process.exitCode = await runStoreChaos(Number(values['store-chaos']), Number(values.first), print);

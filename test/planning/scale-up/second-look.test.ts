@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { NodeGroup } from '../../../src/domain/node-group.ts';
 import type { ScaleUpPlan } from '../../../src/domain/plan.ts';
 import type { Pod } from '../../../src/domain/pod.ts';
+import { casesOf } from '../../support/property-runs.ts';
 import { aGroup, aNode, aPod, aTemplate } from '../../support/builders.ts';
 import { type Applied, afterPlan, bindInOrder, look } from './applied-plan.ts';
 import { anyBurst, type Burst, bursts, podsOf, PRIORITIES, withCreatedPods, withMissingPods } from './random-burst.ts';
@@ -147,7 +148,7 @@ describe('a second look at pods whose nodes are on their way', () => {
   });
 });
 
-const runs = { seed: 14, numRuns: 300 };
+const runs = casesOf(14, 75);
 const missingPods = fc
   .record({ burst: anyBurst, extra: fc.array(fc.integer({ min: 0, max: 6 }), { maxLength: 6 }), created: fc.constantFrom(0, 1, 9) })
   .map(({ burst, extra, created }) => ({ ...burst, world: withMissingPods(burst.world, extra), created }));
@@ -173,7 +174,7 @@ describe('whatever the sizes, priorities, rules between pods, zones and sibling 
       fc.property(anyBurst, (burst) => {
         expect(growth(planFor(applyBurst({ ...burst, joined: 0, bound: 0 }, false)))).toEqual([]);
       }),
-      { ...runs, numRuns: 600 },
+      casesOf(14, 150),
     );
   });
 
@@ -206,7 +207,7 @@ describe('whatever the sizes, priorities, rules between pods, zones and sibling 
           const later = creates ? look(withCreatedPods(applied, created)) : applied;
           expect(growth(planFor(later))).toEqual([]);
         }),
-        { seed: 14, numRuns: 150 },
+        casesOf(14, 50),
       );
     },
   );
