@@ -1,3 +1,0 @@
-import { describeDeaths } from './deaths.ts';
-
-describeDeaths(['uniform', 'uniform-scarce']);

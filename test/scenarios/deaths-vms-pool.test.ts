@@ -1,3 +1,0 @@
-import { describeDeaths } from './deaths.ts';
-
-describeDeaths(['vms-pool', 'vms-pool-scarce']);
