@@ -34,40 +34,53 @@ const putsOf = (world: VirtualRun, pools: string): readonly number[] =>
 const UNAVAILABLE = { status: 503, code: 'ServerBusy' };
 
 describe('a refused capacity write', () => {
-  it.each<Answer>([
-    UNAVAILABLE,
-    { status: 500, code: 'InternalServerError' },
-    { status: 409, code: 'OperationNotAllowed' },
-    { status: 400, code: 'InvalidParameter' },
-    { status: 403, code: 'AuthorizationFailed' },
-    { status: 404, code: 'ResourceNotFound' },
-    { status: 429, code: 'TooManyRequests', target: 'CreateVMScaleSetResource', retryAfterSeconds: 600 },
-  ])('$status $code for good: the other pool is asked in the same or the next loop', async (answer) => {
-    const world = await start(['one', 'two']);
-    refuse(world, 'one', answer);
-    world.world.cluster.apply(deployment({ name: 'web', replicas: 3, cpu: '3' }));
-    await world.until('the first write', () => putsOf(world, 'one').length > 0, MINUTE);
-    await world.until('all bound', () => bound(world, 'web') === 3, 8 * MINUTE);
-    const [[first = 0], [other = Infinity]] = [putsOf(world, 'one'), putsOf(world, 'two')];
-    expect(other - first).toBeLessThanOrEqual(11 * SECOND);
-    expect([capacity(world, 'one'), capacity(world, 'two')]).toEqual([0, 3]);
+  it('for good: the other pool is asked in the same or the next loop, whatever Azure answered', async () => {
+    const rows = [
+      UNAVAILABLE,
+      { status: 500, code: 'InternalServerError' },
+      { status: 409, code: 'OperationNotAllowed' },
+      { status: 400, code: 'InvalidParameter' },
+      { status: 403, code: 'AuthorizationFailed' },
+      { status: 404, code: 'ResourceNotFound' },
+      { status: 429, code: 'TooManyRequests', target: 'CreateVMScaleSetResource', retryAfterSeconds: 600 },
+    ].map((answer: Answer) => ({ answer, one: `one${answer.status}`, two: `two${answer.status}`, app: `web-${answer.status}` }));
+    const pools = rows.flatMap(({ one, two, app }) => [one, two].map((name) => aPool({ name, count: 0, labels: { app } })));
+    const world = await startedWorld({ spec: worldOf(pools), flags: ['--scale-down-enabled=false'] });
+    for (const { one, answer, app } of rows) {
+      refuse(world, one, answer);
+      world.world.cluster.apply(deployment({ name: app, replicas: 3, cpu: '3', spec: { nodeSelector: { app } } }));
+    }
+    await world.until('the first writes', () => rows.every(({ one }) => putsOf(world, one).length > 0), MINUTE);
+    await world.until('all bound', () => rows.every(({ app }) => bound(world, app) === 3), 8 * MINUTE);
+    for (const { answer, one, two } of rows) {
+      const [[first = 0], [other = Infinity]] = [putsOf(world, one), putsOf(world, two)];
+      expect(other - first, `${answer.status}`).toBeLessThanOrEqual(11 * SECOND);
+      expect([capacity(world, one), capacity(world, two)], `${answer.status}`).toEqual([0, 3]);
+    }
     expect(world.world.violations()).toEqual([]);
   });
 
-  it.each<Answer>([UNAVAILABLE, { status: 409, code: 'OperationNotAllowed' }, { status: 400, code: 'InvalidParameter' }])(
-    'ten pools that all answer $status get at most 20 writes in 12 minutes, and the first that recovers is found',
-    async (answer) => {
-      const world = await start(['p0', 'p1', 'p2', 'p3', 'p4', 'p5', 'p6', 'p7', 'p8', 'p9']);
-      refuse(world, 'p', answer);
-      world.world.cluster.apply(deployment({ name: 'web', replicas: 3, cpu: '3' }));
-      await world.advance(12 * MINUTE);
-      expect(putsOf(world, 'p').length).toBeLessThanOrEqual(20);
-      expect(new Set(world.writes().map(({ path }) => path)).size).toBe(10);
-      world.world.arm.control.removeFault('refused p');
-      await world.until('all bound', () => bound(world, 'web') === 3, 8 * MINUTE);
-      expect(world.world.violations()).toEqual([]);
-    },
-  );
+  it('of ten pools that all answer the same: at most 20 writes in 12 minutes, and the first that recovers is found', async () => {
+    const rows = [UNAVAILABLE, { status: 409, code: 'OperationNotAllowed' }, { status: 400, code: 'InvalidParameter' }].map((answer) => ({
+      answer,
+      prefix: `p${answer.status}`,
+      app: `web-${answer.status}`,
+    }));
+    const pools = rows.flatMap(({ prefix, app }) =>
+      Array.from({ length: 10 }, (_, at) => aPool({ name: `${prefix}${at}`, count: 0, labels: { app } })),
+    );
+    const world = await startedWorld({ spec: worldOf(pools), flags: ['--scale-down-enabled=false'] });
+    for (const { answer, prefix, app } of rows) {
+      refuse(world, prefix, answer);
+      world.world.cluster.apply(deployment({ name: app, replicas: 3, cpu: '3', spec: { nodeSelector: { app } } }));
+    }
+    await world.advance(12 * MINUTE);
+    for (const { prefix } of rows) expect(putsOf(world, prefix).length, prefix).toBeLessThanOrEqual(20);
+    expect(new Set(world.writes().map(({ path }) => path)).size).toBe(pools.length);
+    for (const { prefix } of rows) world.world.arm.control.removeFault(`refused ${prefix}`);
+    await world.until('all bound', () => rows.every(({ app }) => bound(world, app) === 3), 8 * MINUTE);
+    expect(world.world.violations()).toEqual([]);
+  });
 
   it.each([
     ['had no effect: the other pool is asked in the same loop', { afterEffect: false, reads: true }, [0, 3]],
@@ -139,37 +152,51 @@ describe('a refused capacity write', () => {
 });
 
 describe('POST /debug/refresh', () => {
-  it.each<Answer & { readonly group?: true }>([
-    UNAVAILABLE,
-    { ...UNAVAILABLE, group: true },
-    { status: 409, code: 'AllocationFailed' },
-    { status: 403, code: 'AuthorizationFailed' },
-    { status: 403, code: 'ScopeLocked', group: true },
-    { status: 429, code: 'TooManyRequests', target: 'CreateVMScaleSetResource', retryAfterSeconds: 600 },
-  ])('lets a group that backs off after $status $code try once: a further refusal makes it back off again', async (answer) => {
-    const world = await start(['one']);
-    refuse(world, 'one', answer);
-    world.world.cluster.apply(deployment({ name: 'web', replicas: 1, cpu: '3' }));
-    await world.until('a refusal', () => putsOf(world, 'one').length > 0, MINUTE);
+  /** Pools that back off since Azure answered each of them like this, and the group of each. */
+  async function refused(answers: readonly Answer[]) {
+    const rows = answers.map((answer, at) => ({ row: `${answer.status} ${answer.code}`, pool: `one${at}`, answer }));
+    const world = await start(rows.map(({ pool }) => pool));
+    for (const { pool, answer } of rows) {
+      refuse(world, pool, answer);
+      world.world.cluster.apply(deployment({ name: pool, replicas: 1, cpu: '3', spec: { nodeSelector: { agentpool: pool } } }));
+    }
+    await world.until('the refusals', () => rows.every(({ pool }) => putsOf(world, pool).length > 0), MINUTE);
     await world.advance(15 * SECOND);
-    const before = putsOf(world, 'one').length;
-    const id = world.reports.at(-1)?.observation?.cloud.groups.find((group) => group.id.includes('one'))?.id ?? '';
-    const query = answer.group === true ? `?group=${id}` : '';
-    expect((await fetch(`${world.daemon.url ?? ''}/debug/refresh${query}`, { method: 'POST' })).status).toBe(202);
+    const groups = world.reports.at(-1)?.observation?.cloud.groups ?? [];
+    const refresh = async (pool?: string): Promise<number> => {
+      const query = pool === undefined ? '' : `?group=${groups.find(({ id }) => id.includes(pool))?.id ?? ''}`;
+      return (await fetch(`${world.daemon.url ?? ''}/debug/refresh${query}`, { method: 'POST' })).status;
+    };
+    const counts = () => rows.map(({ row, pool }) => [row, putsOf(world, pool).length] as const);
+    return { world, refresh, counts };
+  }
+
+  it('lets every group that backs off try once: a further refusal makes it back off again', async () => {
+    const { world, refresh, counts } = await refused([
+      UNAVAILABLE,
+      { status: 409, code: 'AllocationFailed' },
+      { status: 403, code: 'AuthorizationFailed' },
+      { status: 429, code: 'TooManyRequests', target: 'CreateVMScaleSetResource', retryAfterSeconds: 600 },
+    ]);
+    const oneMore = counts().map(([row, count]) => [row, count + 1]);
+    expect(await refresh()).toBe(202);
     await world.advance(3 * SECOND);
-    expect(putsOf(world, 'one')).toHaveLength(before + 1);
+    expect(counts()).toEqual(oneMore);
     await world.advance(22 * SECOND);
-    expect(putsOf(world, 'one')).toHaveLength(before + 1);
+    expect(counts()).toEqual(oneMore);
   });
 
-  it('for another group releases nothing', async () => {
-    const world = await start(['one']);
-    refuse(world, 'one', UNAVAILABLE);
-    world.world.cluster.apply(deployment({ name: 'web', replicas: 1, cpu: '3' }));
-    await world.until('a refusal', () => putsOf(world, 'one').length > 0, MINUTE);
-    const id = world.reports.at(-1)?.observation?.cloud.groups.find((group) => group.id.includes('system'))?.id ?? '';
-    await fetch(`${world.daemon.url ?? ''}/debug/refresh?group=${id}`, { method: 'POST' });
-    await world.advance(15 * SECOND);
-    expect(putsOf(world, 'one')).toHaveLength(1);
+  it('for one group lets this one try, and for a group that does not back off none', async () => {
+    const { world, refresh, counts } = await refused([UNAVAILABLE, { status: 403, code: 'ScopeLocked' }]);
+    for (const [pool, more] of [
+      ['one0', [1, 0]],
+      ['one1', [0, 1]],
+      ['system', [0, 0]],
+    ] as const) {
+      const before = counts();
+      expect(await refresh(pool)).toBe(202);
+      await world.advance(12 * SECOND);
+      expect(counts(), pool).toEqual(before.map(([row, count], at) => [row, count + (more[at] ?? 0)]));
+    }
   });
 });
