@@ -36,7 +36,8 @@ describe('a pool that grew from 1 to 10 by writes to its scale set', () => {
   it('loses nine nodes with their pods to one operation of AKS, and the status names the danger before', async () => {
     const world = await grown({});
     await world.until('a warning', () => status(world).includes('AKS counts 1, the size is 10'), 5 * MINUTE);
-    await world.advance(30 * MINUTE);
+    // Long enough for the count to be brought in step, if that were wished.
+    await world.advance(15 * MINUTE);
     expect(aksCount(world)).toBe(1);
     world.world.arm.control.raise({ rpReconcile: { pool: 'general' } });
     await world.until('lost pods', () => bound(world, 'web') <= 2, 10 * MINUTE);
@@ -56,12 +57,12 @@ describe('a pool that grew from 1 to 10 by writes to its scale set', () => {
 
   it('waits ten minutes of rest, and a pool that never rests is not touched', async () => {
     const world = await grown(SYNC);
-    for (let more = 1; more <= 4; more++) {
+    for (let more = 1; more <= 3; more++) {
       world.world.cluster.apply(deployment({ name: `more-${more}`, replicas: 2, cpu: '1500m' }));
       await world.advance(8 * MINUTE);
       expect(aksCount(world)).toBe(1);
     }
-    await world.until('a count in step', () => aksCount(world) === 14, 20 * MINUTE);
+    await world.until('a count in step', () => aksCount(world) === 13, 20 * MINUTE);
     expect(world.world.violations()).toEqual([]);
   });
 });
@@ -74,7 +75,8 @@ describe('an operation of AKS that takes ten minutes while pods wait', () => {
     await world.advance(5 * MINUTE);
     expect([bound(world, 'late'), capacity(world, 'general')]).toEqual([0, 10]);
     await world.until('late pods that run', () => bound(world, 'late') === 4, 15 * MINUTE);
-    await world.advance(20 * MINUTE);
+    await world.until('a count in step again', () => aksCount(world) === 12, 20 * MINUTE);
+    await world.advance(12 * MINUTE);
     expect([bound(world, 'web'), bound(world, 'late'), capacity(world, 'general'), aksCount(world)]).toEqual([20, 4, 12, 12]);
     const writes = poolWrites(world);
     expect(writes.slice(writes.indexOf('AKS'))).toEqual(['AKS', 'AKS']);
@@ -97,7 +99,7 @@ describe('an operation of AKS that takes ten minutes while pods wait', () => {
     const world = await grown(SYNC, { modelUpdate: { p50: 10 * MINUTE, p95: 10 * MINUTE }, aksRestoresAtEnd: true });
     await world.until('a count in step', () => aksCount(world) === 10, 20 * MINUTE);
     world.world.arm.control.raise({ foreignScale: { pool: 'general', to: 12 } });
-    await world.advance(30 * MINUTE);
+    await world.advance(15 * MINUTE);
     expect([bound(world, 'web'), aksCount(world)]).toEqual([20, 10]);
     const last = poolWrites(world);
     expect(last.slice(last.indexOf('AKS'))).toEqual(['AKS']);
