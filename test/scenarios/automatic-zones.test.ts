@@ -2,65 +2,55 @@
  * Pools in which Azure chooses the zone of each node (automatic zone placement, a preview of July 2026): neither AKS nor the scale set
  * names zones (`placement` without `zones`: recorded by azure-powershell, December 2025). They are pools of several zones.
  */
-import { afterEach, describe, expect, it } from 'vitest';
-import { VirtualRun } from '../support/virtual-world.ts';
+import { expect, it } from 'vitest';
+import { startedWorld } from '../support/virtual-world.ts';
 import { aPool, bound, capacity, deployment, events, MINUTE, worldOf } from './support.ts';
 
-let run: VirtualRun | undefined;
-afterEach(async () => {
-  await run?.stop();
-  run = undefined;
-});
-
-const KINDS = ['vmss-uniform', 'vmss-flexible', 'vms-pool'] as const;
 const ZONE = 'topology.kubernetes.io/zone';
 
-async function start(kind: (typeof KINDS)[number], count: number, stock: Readonly<Record<string, number>> = {}): Promise<VirtualRun> {
-  run = await VirtualRun.start({ spec: worldOf([aPool({ name: 'general', kind, count, zones: ['auto'], max: 12 })], { stock }) });
-  return run;
-}
-
-const needsZone = (zone: string): { nodeSelector: Record<string, string> } => ({ nodeSelector: { [ZONE]: `westeurope-${zone}` } });
+const needsZone = (zone: string): Readonly<Record<string, string>> => ({ [ZONE]: `westeurope-${zone}` });
 /** Without the node of the system pool, which is in no zone. */
-const spread = {
+const spreadOver = (labelSelector: object): object => ({
   topologySpreadConstraints: [
-    {
-      maxSkew: 1,
-      topologyKey: ZONE,
-      whenUnsatisfiable: 'DoNotSchedule',
-      labelSelector: { matchLabels: { app: 'spread' } },
-      nodeTaintsPolicy: 'Honor',
-    },
+    { maxSkew: 1, topologyKey: ZONE, whenUnsatisfiable: 'DoNotSchedule', labelSelector, nodeTaintsPolicy: 'Honor' },
   ],
-};
-
-describe.each(KINDS)('in a pool (%s) whose zones Azure chooses', (kind) => {
-  it.each([0, 2])('with %i nodes, a pod that needs the third zone gets a node, and pods that spread over zones run', async (count) => {
-    const world = await start(kind, count);
-    world.world.cluster.apply(deployment({ name: 'third', replicas: 1, cpu: '3', spec: needsZone('3') }));
-    world.world.cluster.apply(deployment({ name: 'spread', replicas: 6, cpu: '2', spec: spread }));
-    await world.until('all run', () => bound(world, 'third') === 1 && bound(world, 'spread') === 6, 15 * MINUTE);
-    const reached = capacity(world, 'general');
-    await world.advance(5 * MINUTE);
-    expect(capacity(world, 'general')).toBe(reached);
-    expect(world.world.violations()).toEqual([]);
-  });
 });
 
-describe('a zone that Azure does not choose', () => {
-  it('is no zone of the pool where the subscription cannot use the size: the pod is not planned for, and the others are', async () => {
-    const world = await start('vmss-uniform', 1);
-    await world.stopDaemon();
-    world.world.arm.control.restrict('Standard_D4s_v5', ['3']);
-    await world.startDaemon();
-    await world.advance(MINUTE);
-    const before = world.writes().length;
-    world.world.cluster.apply(deployment({ name: 'third', replicas: 1, cpu: '3', spec: needsZone('3') }));
-    await world.advance(5 * MINUTE);
-    expect(world.writes().length).toBe(before);
-    expect(events(world, 'NotTriggerScaleUp').join()).toContain('general');
-    world.world.cluster.apply(deployment({ name: 'second', replicas: 1, cpu: '3', spec: needsZone('2') }));
-    await world.until('runs', () => bound(world, 'second') === 1, 10 * MINUTE);
-    expect(world.world.violations()).toEqual([]);
-  });
+/** Pools of every kind, without nodes and with nodes in two zones. */
+const POOLS = (['vmss-uniform', 'vmss-flexible', 'vms-pool'] as const).flatMap((kind) =>
+  [0, 2].map((count) => aPool({ name: `${kind === 'vms-pool' ? 'v' : kind.charAt(5)}${count}`, kind, count, zones: ['auto'], max: 12 })),
+);
+
+it('in pools whose zones Azure chooses, a pod that needs the third zone gets a node, and pods that spread over zones run', async () => {
+  const world = await startedWorld({ spec: worldOf(POOLS) });
+  for (const { name } of POOLS) {
+    const pool = { agentpool: name };
+    const labels = { matchLabels: { app: `${name}-spread` } };
+    const { cluster } = world.world;
+    cluster.apply(deployment({ name: `${name}-third`, replicas: 1, cpu: '3', spec: { nodeSelector: { ...pool, ...needsZone('3') } } }));
+    cluster.apply(deployment({ name: `${name}-spread`, replicas: 6, cpu: '2', spec: { nodeSelector: pool, ...spreadOver(labels) } }));
+  }
+  const runs = (name: string): boolean => bound(world, `${name}-third`) === 1 && bound(world, `${name}-spread`) === 6;
+  await world.until('all run', () => POOLS.every(({ name }) => runs(name)), 15 * MINUTE);
+  const sizes = (): readonly number[] => POOLS.map(({ name }) => capacity(world, name));
+  const reached = sizes();
+  await world.advance(4 * MINUTE);
+  expect(sizes()).toEqual(reached);
+  expect(world.world.violations()).toEqual([]);
+});
+
+it('a zone in which the subscription cannot use the size is none of them: no node is requested for it, and others are', async () => {
+  const world = await startedWorld({ spec: worldOf([aPool({ name: 'general', zones: ['auto'] })]) });
+  await world.stopDaemon();
+  world.world.arm.control.restrict('Standard_D4s_v5', ['3']);
+  await world.startDaemon();
+  await world.advance(MINUTE);
+  const before = world.writes().length;
+  world.world.cluster.apply(deployment({ name: 'third', replicas: 1, cpu: '3', spec: { nodeSelector: needsZone('3') } }));
+  await world.advance(3 * MINUTE);
+  expect(world.writes().length).toBe(before);
+  expect(events(world, 'NotTriggerScaleUp').join()).toContain('general');
+  world.world.cluster.apply(deployment({ name: 'second', replicas: 1, cpu: '3', spec: { nodeSelector: needsZone('2') } }));
+  await world.until('runs', () => bound(world, 'second') === 1, 10 * MINUTE);
+  expect(world.world.violations()).toEqual([]);
 });

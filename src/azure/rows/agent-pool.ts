@@ -111,9 +111,8 @@ function agentPoolRow(raw: ListedAgentPool & { readonly name: string }): AgentPo
     labels: readTags(raw.nodeLabels),
     taints: parseTaints(raw.nodeTaints),
     ...optionalFields(raw),
+    ...zonesOf(raw),
     priority: priorityOf(raw),
-    zones: zoneNumbers(raw.availabilityZones?.slice(0, MAX_ZONES)),
-    ...defined({ placement: placementOfPool(raw.availabilityZones?.slice(0, MAX_ZONES)) }),
     managedAutoscaler: raw.enableAutoScaling === true,
     tags: readTags(raw.tags),
     sizes: (raw.virtualMachineNodesStatus ?? []).map(({ size, count }) => ({ vmSize: size ?? '', count: groupSizeOf(count) ?? 0 })),
@@ -122,6 +121,12 @@ function agentPoolRow(raw: ListedAgentPool & { readonly name: string }): AgentPo
 
 function priorityOf({ scaleSetPriority }: ListedAgentPool): AgentPoolRow['priority'] {
   return scaleSetPriority?.toLowerCase() === 'spot' ? 'Spot' : 'Regular';
+}
+
+/** As many zones as a region can have. */
+function zonesOf({ availabilityZones }: ListedAgentPool): Pick<AgentPoolRow, 'zones' | 'placement'> {
+  const given = availabilityZones?.slice(0, MAX_ZONES);
+  return { zones: zoneNumbers(given), ...defined({ placement: placementOfPool(given) }) };
 }
 
 /** The fields that few pools have. */
