@@ -22,7 +22,6 @@ const SEAMS: Readonly<Record<string, readonly string[]>> = {
     'azure/groups/node-ownership.ts',
     'azure/view/cloud-view.ts',
     'planning/promises/check-promises.ts',
-    'planning/promises/missed-zones.ts',
     'scheduling/snapshot/cluster-snapshot.ts',
   ],
   'events and pods without a plan': ['loop/scale-up/execute.ts', 'planning/explain/scale-up-events.ts'],

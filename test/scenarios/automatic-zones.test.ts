@@ -39,7 +39,7 @@ it('in pools whose zones Azure chooses, a pod that needs the third zone gets a n
   expect(world.world.violations()).toEqual([]);
 });
 
-it('a zone in which the subscription cannot use the size is none of them: no node is requested for it, and others are', async () => {
+it('for a zone in which the subscription cannot use the size no node is requested, and for the others it is', async () => {
   const world = await startedWorld({ spec: worldOf([aPool({ name: 'general', zones: ['auto'] })]) });
   await world.stopDaemon();
   world.world.arm.control.restrict('Standard_D4s_v5', ['3']);

@@ -1,7 +1,7 @@
 /**
  * What capacity reservation groups have left for the pools that name them. Azure's list of their VMs is minutes old, so nodes that pools have
  * requested and the list does not show are counted as if they were in it. That needs no memory: it holds after a restart, too. Sends no call.
- * Idea: reserved capacity.
+ * Idea: quota.
  */
 import type { ReservedCapacity } from '../../domain/quotas-and-prices.ts';
 import type { ReservationReading } from '../agents/reservations-agent.ts';

@@ -1,7 +1,7 @@
 /**
  * The pods that accepted increases were made for. Nodes on their way serve these pods first, and no other node is requested for them
  * until their nodes have joined and kube-scheduler had time to look at the pods again.
- * Idea: increase, awaited pod.
+ * Idea: increase.
  */
 import type { NodeGroupId, PodUid } from '../../domain/ids.ts';
 import type { AcceptedIncrease, FollowedInstances, LoopState } from '../../domain/loop-state.ts';

@@ -1,6 +1,6 @@
 /**
  * Groups, sizes and quotas that a failed increase closes for a time. The table of times and scopes is in `failed-increases.ts`.
- * Idea: closure, stockout.
+ * Idea: closure.
  */
 import type { NodeGroupId } from '../../domain/ids.ts';
 import type { Backoff, LoopState, Stockout } from '../../domain/loop-state.ts';

@@ -1,7 +1,7 @@
 /**
  * How long each group has been kept from changing by one and the same state: an operation of AKS or of ours that does not end, a
  * deletion without effect. A state of minutes is normal; what lasts is reported with its age. Decides nothing else.
- * Idea: held group.
+ * Idea: block.
  */
 import { describeBlock, isSameReason } from '../../domain/group-blocks.ts';
 import type { NodeGroupId } from '../../domain/ids.ts';

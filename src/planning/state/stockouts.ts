@@ -2,7 +2,7 @@
  * Lack of capacity that Azure reported: which groups it affects, and how it is probed. While a stockout lasts, affected groups do not
  * grow. Then it is half-open: an affected group requests one node, and more only after that node came. After 15 minutes without a probe it
  * is forgotten.
- * Idea: stockout.
+ * Idea: closure.
  */
 import type { LoopState, Stockout } from '../../domain/loop-state.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';

@@ -1,7 +1,7 @@
 /**
  * The pods of accepted increases: their classes, the same pods found again by another process, and pods that take the places of copies
  * that existed only in a plan. Must not know when an increase ends.
- * Idea: increase, awaited pod.
+ * Idea: increase.
  */
 import type { PodUid } from '../../../domain/ids.ts';
 import type { AcceptedIncrease, LoopState, PodsOfClass } from '../../../domain/loop-state.ts';
