@@ -8,13 +8,14 @@ import type { NodeGroupId } from '../domain/ids.ts';
 import type { RemainingWrites } from '../domain/quotas-and-prices.ts';
 import type { NodeGroup } from '../domain/node-group.ts';
 import type { CloudView, ClusterView } from '../domain/observation.ts';
-import type { DeleteOutcome, IncreaseOutcome } from '../domain/outcome.ts';
-import type { CloudNodeGroups, DeleteRequest, IncreaseRequest } from '../domain/ports/cloud.ts';
+import type { AnsweredIncrease, DeleteOutcome } from '../domain/outcome.ts';
+import type { CloudNodeGroups, DeleteRequest, IncreaseRequest, UnansweredIncrease } from '../domain/ports/cloud.ts';
 import type { PriceTableReader } from '../domain/ports/stored-text.ts';
 import { asAutoscalerError, AutoscalerError } from '../lib/errors.ts';
 import type { SlicedWork } from '../lib/slices.ts';
 import type { GroupSelection } from './arm/options.ts';
 import { withEndpointSettings } from './arm/sign-in-errors.ts';
+import type { RegisteredGroup } from './groups/registry.ts';
 import { cleanUpUntil } from './inventory/initial-load.ts';
 import { reportTemplate, type TemplateReport } from './templates/template-report.ts';
 import { fencedTables, reportAgents, type AgentReport } from './view/cache-metrics.ts';
@@ -99,21 +100,32 @@ class AzureAdapter implements AzureNodeGroups {
     return view;
   }
 
-  async increase(request: IncreaseRequest, signal: AbortSignal): Promise<IncreaseOutcome> {
+  async increase(request: IncreaseRequest, signal: AbortSignal): Promise<AnsweredIncrease | UnansweredIncrease> {
     // guard: a capacity write does not look at hints
-    const { gate, writes, inventory, quotaAccount, failures, hints } = this.#rooms;
+    const { gate, writes, inventory, quotaAccount } = this.#rooms;
     const group = gate.writableGroup(request.group);
     if (typeof group === 'string') return { kind: 'refused', group: request.group, reason: group };
     const write =
       group.kind === 'vms-pool' ? increaseVmsPool : inventory.facts.isWrittenThroughAks(group) ? increaseThroughAks : increaseScaleSet;
     const reserved = quotaAccount.reservedFor(group);
     const written = await write(writes, group, request, this.#untilClosed(signal));
-    if (written.kind === 'accepted') quotaAccount.recordIncrease(group, written.target - request.from, reserved);
-    if (written.kind === 'failed') {
-      failures.countRefusal(group.id, written.error);
-      hints.noteFailure(written.error);
+    // guard: nodes of an increase use up quota as soon as it is sent
+    if (written.kind === 'accepted' || written.kind === 'sent') quotaAccount.recordIncrease(group, written.target - request.from, reserved);
+    if (written.kind !== 'sent') return this.#recordAnswer(group, written);
+    const answer = written.answer.then((late) => {
+      if (late.kind !== 'accepted') quotaAccount.recordReturn(group, written.target - request.from);
+      return this.#recordAnswer(group, late);
+    });
+    return { ...written, answer };
+  }
+
+  #recordAnswer(group: RegisteredGroup, answer: AnsweredIncrease): AnsweredIncrease {
+    const { gate, quotaAccount, failures, hints } = this.#rooms;
+    if (answer.kind === 'failed') {
+      failures.countRefusal(group.id, answer.error);
+      hints.noteFailure(answer.error);
     }
-    const outcome = written.kind === 'failed' ? { ...written, error: quotaAccount.recordRefusal(group, written.error) } : written;
+    const outcome = answer.kind === 'failed' ? { ...answer, error: quotaAccount.recordRefusal(group, answer.error) } : answer;
     gate.recordOutcome(group, outcome);
     return outcome;
   }

@@ -1,6 +1,6 @@
 /** What one loop did, for observers, tables and the journal. Plain values without decisions. */
 import type { AutoscalerError } from '../lib/errors.ts';
-import type { IncreaseOutcome, RemovalOutcome } from './outcome.ts';
+import type { AnsweredIncrease, IncreaseOutcome, RemovalOutcome } from './outcome.ts';
 import type { Increase, ScaleDownPlan, ScaleUpPlan } from './plan.ts';
 import type { LoopState } from './loop-state.ts';
 import type { Observation } from './observation.ts';
@@ -34,6 +34,16 @@ export interface IncreaseRecord {
   readonly atMs: number;
 }
 
+/** A capacity write that is answered. */
+export interface AnsweredRecord extends IncreaseRecord {
+  readonly outcome: AnsweredIncrease;
+  /** When its loop went on: with the answer, or after the write was sent. */
+  readonly sentAtMs: number;
+  /** Of the loop that made it. */
+  readonly loopId: number;
+  readonly startedAtMs: number;
+}
+
 /** One planning round of a scale-up. A conflict or a stockout causes another round in the same loop. */
 export interface ScaleUpRound {
   readonly plan: ScaleUpPlan;
@@ -53,6 +63,8 @@ export interface LoopReport {
   readonly replanSoon: boolean;
   /** Whether nodes were requested and more pods wait only because the plan ended early. If absent, no pod does. */
   readonly unfinished?: boolean;
+  /** Increases of earlier loops that were answered since the previous loop. */
+  readonly answered: readonly AnsweredRecord[];
   /** Removals that ended since the previous loop. */
   readonly removed: readonly RemovalOutcome[];
   readonly stepMs: Readonly<Partial<Record<StepName, number>>>;
@@ -62,6 +74,23 @@ export interface LoopReport {
   readonly state: LoopState;
   /** The prices of nodes in this loop. Absent if none are known. */
   readonly prices?: PriceSources;
+}
+
+/** The increases whose answer came with this loop, whichever loop made them. */
+export function answeredIncreases({ answered, rounds, loopId, startedAtMs }: AnsweredIn): readonly AnsweredRecord[] {
+  const own = rounds.flatMap(({ increases }) => increases).flatMap((record) => answeredRecord(record, { loopId, startedAtMs }));
+  return [...answered, ...own];
+}
+
+type AnsweredIn = Pick<LoopReport, 'answered' | 'rounds' | 'loopId' | 'startedAtMs'>;
+
+/** Empty: the write is not answered yet. */
+export function answeredRecord(
+  record: IncreaseRecord,
+  { loopId, startedAtMs }: Pick<LoopReport, 'loopId' | 'startedAtMs'>,
+): readonly AnsweredRecord[] {
+  const { outcome, atMs } = record;
+  return outcome.kind === 'sent' ? [] : [{ ...record, outcome, sentAtMs: atMs, loopId, startedAtMs }];
 }
 
 export type LoopListener = (report: LoopReport) => void;

@@ -2,7 +2,8 @@
 import type { AutoscalerError } from '../lib/errors.ts';
 import type { InstanceKey, NodeGroupId, NodeName } from './ids.ts';
 
-export type IncreaseOutcome =
+/** What became of a capacity write. */
+export type AnsweredIncrease =
   /** Azure accepted; the operation is followed in the background. */
   | { readonly kind: 'accepted'; readonly group: NodeGroupId; readonly target: number }
   /** The group changed since it was read. The row has been refreshed: plan again from it. */
@@ -15,6 +16,19 @@ export type IncreaseOutcome =
   | { readonly kind: 'failed'; readonly group: NodeGroupId; readonly error: AutoscalerError }
   /** A dry run: nothing was sent, and nothing is expected. */
   | { readonly kind: 'withheld'; readonly group: NodeGroupId };
+
+/**
+ * The write was sent and is not answered yet: AKS takes up to 11 s for that, as its own client recorded in 2025 and 2026. The view shows the
+ * new size already, and the group takes no other write before the answer.
+ */
+export interface SentIncrease {
+  readonly kind: 'sent';
+  readonly group: NodeGroupId;
+  readonly target: number;
+}
+
+/** As far as a loop waits for it. */
+export type IncreaseOutcome = AnsweredIncrease | SentIncrease;
 
 export type DeleteOutcome =
   | { readonly kind: 'accepted'; readonly group: NodeGroupId; readonly instances: readonly InstanceKey[] }

@@ -20,6 +20,7 @@ import { DrainRunner } from './scale-down/drain-runner.ts';
 import { PreemptionResponder } from './scale-down/spot-preemption.ts';
 import type { LoopListener, LoopReport, LoopTriggerCause } from '../domain/loop-report.ts';
 import { runOnce } from './run-once.ts';
+import { UnansweredIncreases } from './scale-up/unanswered-increases.ts';
 import { LoopTrigger } from './trigger.ts';
 
 export class Autoscaler {
@@ -33,6 +34,7 @@ export class Autoscaler {
   readonly #stopping = new AbortController();
   readonly #runner: DrainRunner;
   readonly #responder: PreemptionResponder;
+  readonly #unanswered: UnansweredIncreases;
   readonly #statuses: CapacityStatuses | undefined;
   #snapshot: ClusterSnapshot;
   #state: LoopState;
@@ -56,6 +58,7 @@ export class Autoscaler {
     const { cluster: reader, ...rest } = deps;
     this.#runner = new DrainRunner({ ...rest, reader, onEnd: () => this.#trigger.wake('cloud') });
     this.#responder = new PreemptionResponder({ ...rest, reader });
+    this.#unanswered = new UnansweredIncreases({ ...deps, onRefusal: () => this.#trigger.wake('cloud') });
     const { capacityObjects: writer, clock, log } = deps;
     this.#statuses = writer === undefined ? undefined : new CapacityStatuses({ writer, clock, log });
   }
@@ -118,6 +121,7 @@ export class Autoscaler {
           snapshot: this.#snapshot,
           runner: this.#runner,
           responder: this.#responder,
+          unanswered: this.#unanswered,
           statuses: this.#statuses,
           deps: { ...this.#deps, policy: currentPolicy(this.#deps.policy, this.#deps, this.#deps.clock.now()) },
           settings: this.#settings,
@@ -206,6 +210,7 @@ export class Autoscaler {
     const { log, events } = this.#deps;
     const steps: readonly (readonly [string, () => Promise<unknown>])[] = [
       ['loop', () => untilAborted(Promise.all([this.#running, this.#oneLoop.waitForUnlock()]), deadline)],
+      ['answers', () => this.#unanswered.stop(deadline)],
       ['drains', () => this.#runner.stop(deadline)],
       ['evacuations', () => this.#responder.stop(deadline)],
       ['events', () => events.flush(deadline)],

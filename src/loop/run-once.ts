@@ -13,7 +13,7 @@ import { stalenessProblem } from '../planning/state/cluster-health.ts';
 import { waitedGroupsInSlices } from '../planning/scale-down/full-groups.ts';
 import { planScaleDownInSlices } from '../planning/scale-down/plan.ts';
 import { newForeignDeletionTaints } from '../planning/state/deletions.ts';
-import { reduceObservation, reduceRemovals, reduceScaleDownPlan } from '../planning/state/loop-state.ts';
+import { reduceAnswers, reduceObservation, reduceRemovals, reduceScaleDownPlan } from '../planning/state/loop-state.ts';
 import { checkPromises } from '../planning/promises/check-promises.ts';
 import { withCorrectedTemplates } from '../planning/promises/corrected-templates.ts';
 import { endClosures } from '../planning/state/closures.ts';
@@ -27,9 +27,10 @@ import { undoLeftovers } from './scale-down/deletion-taint.ts';
 import { withOwners } from './scale-down/removal-safety.ts';
 import type { PreemptionResponder } from './scale-down/spot-preemption.ts';
 import { runScaleUpTurn } from './scale-up/provisioning-request-turn.ts';
-import type { LoopReport, LoopTriggerCause, ScaleUpRound } from '../domain/loop-report.ts';
+import type { AnsweredRecord, LoopReport, LoopTriggerCause, ScaleUpRound } from '../domain/loop-report.ts';
 import { executeScaleDown } from './scale-down/execute.ts';
 import type { RoundsOutcome } from './scale-up/rounds.ts';
+import type { UnansweredIncreases } from './scale-up/unanswered-increases.ts';
 import { updateSoftTaints } from './scale-down/soft-taint.ts';
 import { Steps } from './steps.ts';
 import { inFlightByGroup } from '../planning/state/increases/increase-records.ts';
@@ -45,6 +46,7 @@ interface RunOnceInput {
   readonly snapshot: ClusterSnapshot;
   readonly runner: DrainRunner;
   readonly responder: PreemptionResponder;
+  readonly unanswered: UnansweredIncreases;
   /** If absent, no status of a capacity object is written. */
   readonly statuses?: CapacityStatuses | undefined;
   readonly deps: LoopDeps;
@@ -58,6 +60,7 @@ interface Progress {
   readonly state: LoopState;
   readonly observation: Observation | undefined;
   readonly removed: readonly RemovalOutcome[];
+  readonly answered: readonly AnsweredRecord[];
   readonly rounds: readonly ScaleUpRound[];
   readonly scaleDown: ScaleDownPlan | undefined;
   readonly replanSoon: boolean;
@@ -107,7 +110,15 @@ async function runSteps(
   run: { readonly startedAtMs: number; readonly signal: AbortSignal },
 ): Promise<Progress> {
   const { turns } = input.deps;
-  let progress: Progress = { state: input.state, observation: undefined, removed: [], rounds: [], scaleDown: undefined, replanSoon: false };
+  let progress: Progress = {
+    state: input.state,
+    observation: undefined,
+    removed: [],
+    answered: [],
+    rounds: [],
+    scaleDown: undefined,
+    replanSoon: false,
+  };
   const observed = await steps.run('observe', () => observe(input, run.startedAtMs));
   if ('error' in observed) return progress;
   await turns.next();
@@ -143,12 +154,13 @@ async function observe({ deps, loopId, snapshot, statuses }: RunOnceInput, nowMs
   return { loopId, nowMs, cluster, cloud };
 }
 
-async function updateState(input: RunOnceInput, observation: Observation): Promise<Pick<Progress, 'state' | 'removed'>> {
-  const { deps, runner, state: known, saved } = input;
+async function updateState(input: RunOnceInput, observation: Observation): Promise<Pick<Progress, 'state' | 'removed' | 'answered'>> {
+  const { deps, runner, unanswered, state: known, saved } = input;
   const removed = runner.collect();
+  const answered = unanswered.collect();
   const state = saved === undefined ? known : recallMemory(known, saved, observation, deps.policy.scaleDown);
-  const afterRemovals = reduceRemovals(state, removed, observation.nowMs);
   const { policy, names, turns } = deps;
+  const afterRemovals = reduceRemovals(reduceAnswers(state, answered, observation, policy), removed, observation.nowMs);
   const followed = reduceObservation(afterRemovals, observation, policy);
   await turns.next();
   const released = withReleased(followed, input.released, observation);
@@ -157,14 +169,18 @@ async function updateState(input: RunOnceInput, observation: Observation): Promi
     const nodeGroup = observation.cloud.groupOfNode.get(node);
     if (nodeGroup !== undefined) deps.log.warn({ node, nodeGroup }, 'Node is being deleted by another component; not touched for now');
   }
-  if (!isFirstLoop(known)) return { state: reduced, removed };
+  if (!isFirstLoop(known)) return { state: reduced, removed, answered };
   // In the first loop of a process, removals of an earlier process count in the window too.
   const { maxEmptyRemovalsPerWindow, ...rules } = deps.policy.scaleDown;
   const before = removalsBeforeRestart(observation, rules);
   const emptyBefore = removalsBeforeRestart(observation, { ...rules, maxRemovalsPerWindow: maxEmptyRemovalsPerWindow ?? 0 });
   runner.recall(before, emptyBefore);
   const { removals, emptyRemovals } = reduced;
-  return { state: { ...reduced, removals: [...before, ...removals], emptyRemovals: [...emptyBefore, ...emptyRemovals] }, removed };
+  return {
+    state: { ...reduced, removals: [...before, ...removals], emptyRemovals: [...emptyBefore, ...emptyRemovals] },
+    removed,
+    answered,
+  };
 }
 
 function withReleased(state: LoopState, released: RunOnceInput['released'], { cloud, nowMs }: Observation): LoopState {

@@ -5,7 +5,7 @@ import { AutoscalerError } from '../../src/lib/errors.ts';
 import type { CapacityObjects } from '../../src/domain/capacity-objects.ts';
 import type { LoopReport } from '../../src/domain/loop-report.ts';
 import type { NodeGroup } from '../../src/domain/node-group.ts';
-import type { IncreaseOutcome } from '../../src/domain/outcome.ts';
+import type { AnsweredIncrease } from '../../src/domain/outcome.ts';
 import type { IncreaseRequest } from '../../src/domain/ports/cloud.ts';
 import type { ScaleUpPolicy } from '../../src/domain/policy.ts';
 import { anyBurst } from '../planning/scale-up/random-burst.ts';
@@ -70,9 +70,9 @@ function stageOf({ groups, pods, scaleUp, buffers, answers }: WholeLoop): Return
   return stage;
 }
 
-function answerTo(request: IncreaseRequest, answer: Answer, cloud: FakeCloud): IncreaseOutcome | undefined {
+function answerTo(request: IncreaseRequest, answer: Answer, cloud: FakeCloud): AnsweredIncrease | undefined {
   const { group, to } = request;
-  const failed = (error: AutoscalerError): IncreaseOutcome => ({ kind: 'failed', group, error });
+  const failed = (error: AutoscalerError): AnsweredIncrease => ({ kind: 'failed', group, error });
   switch (answer) {
     case 'accepted':
       return undefined;

@@ -8,8 +8,8 @@ import { AutoscalerError } from '../../src/lib/errors.ts';
 import type { NodeGroupId } from '../../src/domain/ids.ts';
 import type { Instance, NodeGroup } from '../../src/domain/node-group.ts';
 import type { CloudEvent, CloudView, ClusterView } from '../../src/domain/observation.ts';
-import type { DeleteOutcome, IncreaseOutcome } from '../../src/domain/outcome.ts';
-import type { CloudNodeGroups, DeleteRequest, IncreaseRequest } from '../../src/domain/ports/cloud.ts';
+import type { AnsweredIncrease, DeleteOutcome } from '../../src/domain/outcome.ts';
+import type { CloudNodeGroups, DeleteRequest, IncreaseRequest, UnansweredIncrease } from '../../src/domain/ports/cloud.ts';
 import { aCloud, anInstance, START_MS } from './builders.ts';
 import type { OnCall } from './fake-cluster.ts';
 
@@ -25,7 +25,7 @@ export class FakeCloud implements CloudNodeGroups {
   /** What happens while a deletion waits for its turn. */
   onTurn: () => Promise<void> | undefined = () => undefined;
   /** Answers an increase instead of carrying it out. */
-  onIncrease: (request: IncreaseRequest) => IncreaseOutcome | undefined = () => undefined;
+  onIncrease: (request: IncreaseRequest) => AnsweredIncrease | UnansweredIncrease | undefined = () => undefined;
   scaleDownBlocked: string | undefined;
   optionsWithoutGroup: readonly string[] | undefined;
   rulesWithoutGroup: readonly string[] | undefined;
@@ -66,7 +66,7 @@ export class FakeCloud implements CloudNodeGroups {
     return Promise.resolve();
   }
 
-  async increase(request: IncreaseRequest, signal: AbortSignal): Promise<IncreaseOutcome> {
+  async increase(request: IncreaseRequest, signal: AbortSignal): Promise<AnsweredIncrease | UnansweredIncrease> {
     await this.#enter('increase', request.group, signal);
     this.increases.push(request);
     const answer = this.onIncrease(request);

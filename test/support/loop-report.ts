@@ -16,6 +16,7 @@ export function aLoopReport(change: Partial<LoopReport> = {}): LoopReport {
     rounds: [],
     scaleDown: undefined,
     replanSoon: false,
+    answered: [],
     removed: [],
     stepMs: {},
     failures: [],

@@ -74,9 +74,9 @@ export class VmsPools {
     return pool === undefined ? undefined : { pool, raw };
   }
 
-  /** Notes that an operation of ours began in the pool of this group. Call `operationEnded` exactly once after it. */
+  /** Notes that an operation of ours began in the pool of this group, if that is not known yet. Call `operationEnded` exactly once after it. */
   operationBegan(key: string): void {
-    this.#running.set(poolKeyOf(key), Promise.withResolvers());
+    if (!this.#running.has(poolKeyOf(key))) this.#running.set(poolKeyOf(key), Promise.withResolvers());
   }
 
   /** The operation is over. The pool is held until it has been read again, so that no write uses old data. */

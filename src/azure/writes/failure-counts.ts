@@ -111,7 +111,7 @@ export class QuotaAccount {
     return this.#deps.inventory.reservations.unusedFor(group.key, this.#deps.clock.now());
   }
 
-  /** Azure accepted an increase by this many nodes. At most `reserved` of them use no quota. */
+  /** An increase by this many nodes was sent. At most `reserved` of them use no quota. */
   recordIncrease(group: RegisteredGroup, nodes: number, reserved: number): void {
     const { inventory, clock } = this.#deps;
     // guard: nodes in reserved capacity do not count against the quota a second time
@@ -119,8 +119,8 @@ export class QuotaAccount {
     if (beyond > 0) inventory.quota.recordIncrease(inventory.facts.drawsOf(group), beyond, clock.now());
   }
 
-  /** Nodes were not created or are gone. Nodes of reserved capacity may not have used quota, so they give none back. */
-  #recordReturn(group: RegisteredGroup, nodes: number): void {
+  /** Nodes will not be created or are gone. Nodes of reserved capacity may not have used quota, so they give none back. */
+  recordReturn(group: RegisteredGroup, nodes: number): void {
     const { inventory } = this.#deps;
     if (!inventory.reservations.isReserving(group.key)) inventory.quota.recordReturn(inventory.facts.drawsOf(group), nodes);
   }
@@ -143,12 +143,12 @@ export class QuotaAccount {
     const draws = inventory.facts.drawsOf(group);
     if (event.kind === 'increase-failed') {
       failures.countLateFailure(event.group, event.error);
-      this.#recordReturn(group, event.requested);
+      this.recordReturn(group, event.requested);
       if (event.error.detail.kind === 'quota') inventory.usageDoubt.begin();
     }
     if (event.kind !== 'delete-succeeded') return;
     const wasShort = inventory.quota.isShort(draws, event.atMs);
-    this.#recordReturn(group, event.instances.length);
+    this.recordReturn(group, event.instances.length);
     if (wasShort) inventory.usageDoubt.begin();
   }
 }

@@ -3,7 +3,7 @@
  * read. Groups share a document, so nothing of it is reused by the next write: a failed write for one size cannot
  * reappear in the body of a write for another.
  */
-import type { IncreaseOutcome } from '../../domain/outcome.ts';
+import type { AnsweredIncrease } from '../../domain/outcome.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
 import { isRecord } from '../arm/error-bodies.ts';
 import { putAgentPool } from '../arm/agent-pool-api.ts';
@@ -45,7 +45,7 @@ export function poolLockKey(poolKey: string): string {
 export function checkRules(
   group: RegisteredGroup,
   read: { readonly size?: PoolSizeRow | undefined; readonly pool?: AgentPoolRow },
-): IncreaseOutcome | undefined {
+): AnsweredIncrease | undefined {
   const block = blockAgainstChange('lock', inputOfRows(group, read));
   if (block === undefined) return undefined;
   // AKS takes one operation of a pool at a time, from all clients together.
@@ -55,7 +55,7 @@ export function checkRules(
 }
 
 /** Without an entity tag the write could overwrite another writer's change. undefined: there is one. */
-export function checkPoolTag(group: RegisteredGroup, { etag }: PoolDocument): IncreaseOutcome | undefined {
+export function checkPoolTag(group: RegisteredGroup, { etag }: PoolDocument): AnsweredIncrease | undefined {
   const reason = 'AKS returned no entity tag for its agent pool, so a write could overwrite the change of another writer';
   return etag === undefined ? { kind: 'refused', group: group.id, reason } : undefined;
 }

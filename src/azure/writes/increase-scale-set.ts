@@ -1,8 +1,8 @@
 /** Increases the capacity of a scale set by a sparse PUT, conditional on the entity tag of what was read. */
 import { describeBlock } from '../../domain/group-blocks.ts';
 import type { RowView } from '../../cache/table/row.ts';
-import type { IncreaseOutcome } from '../../domain/outcome.ts';
-import type { IncreaseRequest } from '../../domain/ports/cloud.ts';
+import type { AnsweredIncrease } from '../../domain/outcome.ts';
+import type { IncreaseRequest, UnansweredIncrease } from '../../domain/ports/cloud.ts';
 import { defined } from '../../lib/defined.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
 import type { RegisteredGroup } from '../groups/registry.ts';
@@ -18,7 +18,7 @@ export function increaseScaleSet(
   group: RegisteredGroup,
   request: IncreaseRequest,
   signal: AbortSignal,
-): Promise<IncreaseOutcome> {
+): Promise<AnsweredIncrease | UnansweredIncrease> {
   return increaseSize(deps, group, { backend: scaleSetIncrease(deps, group), request }, signal);
 }
 
@@ -43,6 +43,7 @@ export function scaleSetIncrease(deps: WriteDeps, group: RegisteredGroup): Incre
     read: (signal) => readWithTag(deps, group, signal),
     checkIncrease: (request, read) => checkCapacity(deps, group, request) ?? checkWritable(deps, group, read),
     resourceOf: ({ set }) => set.name,
+    unanswered: undefined,
     put: async (to, read, signal) => {
       const write = { set: read.set, to, etag: conditionOf(read), shown: read.shown };
       const { operationUrl, retryAfterMs, etag, capacity, correlationId } = await putCapacity(deps, write, signal);
@@ -91,7 +92,7 @@ function undisturbed(view: RowView<ScaleSetRow> | undefined): number | undefined
 }
 
 /** The guards over a capacity, for writes of the set and through AKS. undefined: nothing against the increase. */
-export function checkCapacity(deps: WriteDeps, group: RegisteredGroup, request: IncreaseRequest): IncreaseOutcome | undefined {
+export function checkCapacity(deps: WriteDeps, group: RegisteredGroup, request: IncreaseRequest): AnsweredIncrease | undefined {
   const view = deps.inventory.scaleSets.view(group.key);
   const isReadable = view !== undefined && view.row.value.unreadable === undefined;
   const refusal = checkRequest(group, request, isReadable ? view.target : undefined);
@@ -122,7 +123,7 @@ function checkWritable(
   { inventory, ownWrites, options, clock }: WriteDeps,
   group: RegisteredGroup,
   { etag }: ReadScaleSet,
-): IncreaseOutcome | undefined {
+): AnsweredIncrease | undefined {
   const held = ownWrites.increaseHeldReason(group.key, clock.monotonic());
   if (held !== undefined) return busy(group, describeBlock(held));
   if (!options.enableVmssEtag || etag !== undefined) return undefined;

@@ -3,8 +3,8 @@
  * a write of the set, with one operation at a time. In return AKS's count and the capacity never differ.
  */
 import { describeBlock } from '../../domain/group-blocks.ts';
-import type { IncreaseOutcome } from '../../domain/outcome.ts';
-import type { IncreaseRequest } from '../../domain/ports/cloud.ts';
+import type { AnsweredIncrease } from '../../domain/outcome.ts';
+import type { IncreaseRequest, UnansweredIncrease } from '../../domain/ports/cloud.ts';
 import { getAgentPool } from '../arm/agent-pool-api.ts';
 import { foldName } from '../arm/resource-ids.ts';
 import type { RegisteredGroup } from '../groups/registry.ts';
@@ -29,7 +29,7 @@ export function increaseThroughAks(
   group: RegisteredGroup,
   request: IncreaseRequest,
   signal: AbortSignal,
-): Promise<IncreaseOutcome> {
+): Promise<AnsweredIncrease | UnansweredIncrease> {
   const pool = deps.inventory.facts.poolOf(group)?.name;
   if (pool === undefined) return Promise.resolve({ kind: 'refused', group: group.id, reason: describeBlock({ code: 'pool-not-listed' }) });
   return increaseSize(deps, group, { backend: aksIncrease(deps, group, pool), request }, signal);
@@ -54,6 +54,10 @@ export function aksIncrease(deps: WriteDeps, group: RegisteredGroup, name: strin
       checkLag(group, request, document) ??
       checkPoolTag(group, document),
     resourceOf: (document) => document.name,
+    unanswered: {
+      hold: () => inventory.vmsPools.operationBegan(foldName(name)),
+      release: () => inventory.vmsPools.release(foldName(name)),
+    },
     put: (to, document, signal) => putPoolCount(deps, WHOLE_COUNT, { document, to }, signal),
     noteAccepted: () => {
       inventory.vmsPools.operationBegan(foldName(name));
@@ -90,8 +94,8 @@ function checkCount(
   group: RegisteredGroup,
   request: IncreaseRequest,
   { row: { count, deallocates } }: ReadPool,
-): IncreaseOutcome | undefined {
-  const refused = (reason: string): IncreaseOutcome => ({ kind: 'refused', group: group.id, reason });
+): AnsweredIncrease | undefined {
+  const refused = (reason: string): AnsweredIncrease => ({ kind: 'refused', group: group.id, reason });
   // Deallocated instances are not in the count. A higher count would start all of them.
   if (deallocates === true && count !== request.from)
     return refused(`its agent pool has deallocated instances (scaleDownMode Deallocate): AKS counts ${String(count)} of ${request.from}`);
@@ -102,7 +106,7 @@ function checkCount(
 }
 
 /** AKS sets the capacity to its count. While the capacity still counts instances that we are deleting, neither number can be right. */
-function checkLag(group: RegisteredGroup, { from }: IncreaseRequest, { shown = from }: ReadPool): IncreaseOutcome | undefined {
+function checkLag(group: RegisteredGroup, { from }: IncreaseRequest, { shown = from }: ReadPool): AnsweredIncrease | undefined {
   if (shown <= from) return undefined;
   const reason = `its scale set still counts ${shown - from} instances that are being deleted; it grows through AKS when they are gone`;
   return { kind: 'refused', group: group.id, reason };

@@ -1,6 +1,6 @@
 /** Increases the count of one size of an agent pool of type VirtualMachines. */
-import type { IncreaseOutcome } from '../../domain/outcome.ts';
-import type { IncreaseRequest } from '../../domain/ports/cloud.ts';
+import type { AnsweredIncrease } from '../../domain/outcome.ts';
+import type { IncreaseRequest, UnansweredIncrease } from '../../domain/ports/cloud.ts';
 import type { ErrorHints } from '../arm/error-table.ts';
 import { foldName } from '../arm/resource-ids.ts';
 import type { RegisteredGroup } from '../groups/registry.ts';
@@ -19,7 +19,7 @@ export function increaseVmsPool(
   group: RegisteredGroup,
   request: IncreaseRequest,
   signal: AbortSignal,
-): Promise<IncreaseOutcome> {
+): Promise<AnsweredIncrease | UnansweredIncrease> {
   return increaseSize(deps, group, { backend: vmsPoolIncrease(deps, group), request }, signal);
 }
 
@@ -45,6 +45,7 @@ export function vmsPoolIncrease(deps: WriteDeps, group: RegisteredGroup): Increa
     },
     checkIncrease: (request, document) => checkSize(deps, group, request) ?? checkPoolTag(group, document),
     resourceOf: (document) => document.name,
+    unanswered: { hold: () => vmsPools.operationBegan(group.key), release: () => vmsPools.release(group.key) },
     put: (to, document, signal) => putPoolCount(deps, count, { document, to }, signal),
     noteAccepted: () => {
       vmsPools.operationBegan(group.key);
@@ -63,7 +64,7 @@ export function vmsPoolIncrease(deps: WriteDeps, group: RegisteredGroup): Increa
 }
 
 /** The guards over one size. undefined: nothing against the increase. */
-function checkSize({ inventory }: WriteDeps, group: RegisteredGroup, request: IncreaseRequest): IncreaseOutcome | undefined {
+function checkSize({ inventory }: WriteDeps, group: RegisteredGroup, request: IncreaseRequest): AnsweredIncrease | undefined {
   const view = inventory.vmsPools.sizes.view(group.key);
   const refusal = checkRules(group, { size: view?.row.value }) ?? checkRequest(group, request, view?.target);
   if (refusal !== undefined) return refusal;

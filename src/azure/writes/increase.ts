@@ -7,8 +7,9 @@
  */
 import { describeBlock, type GroupBlock } from '../../domain/group-blocks.ts';
 import type { Acceptance, Mutation, MutationOp } from '../../cache/table/mutation.ts';
-import type { IncreaseOutcome } from '../../domain/outcome.ts';
-import type { IncreaseRequest } from '../../domain/ports/cloud.ts';
+import type { AnsweredIncrease } from '../../domain/outcome.ts';
+import type { IncreaseRequest, UnansweredIncrease } from '../../domain/ports/cloud.ts';
+import { endWaits } from '../../lib/abort.ts';
 import { asAutoscalerError, type AutoscalerError } from '../../lib/errors.ts';
 import type { ErrorHints } from '../arm/error-table.ts';
 import type { ResourceState } from '../arm/operations.ts';
@@ -39,9 +40,11 @@ export interface IncreaseBackend<Read extends SizeRead> {
   /** Reads what the checks and the write need. undefined: the group has no agent pool. @throws AutoscalerError */
   read(signal: AbortSignal): Promise<Read | undefined>;
   /** The guards, over what was read. undefined: write. */
-  checkIncrease(request: IncreaseRequest, read: Read): IncreaseOutcome | undefined;
+  checkIncrease(request: IncreaseRequest, read: Read): AnsweredIncrease | undefined;
   /** The name of the written resource, for the rate-limit budget and the log. */
   resourceOf(read: Read): string;
+  /** Keeps other writes away from now on, since the answer takes long. undefined: answers come soon, and the caller waits for them. */
+  readonly unanswered: { readonly hold: () => void; readonly release: () => void } | undefined;
   /** Sends the write. @throws AutoscalerError */
   put(to: number, read: Read, signal: AbortSignal): Promise<IncreaseAnswer>;
   /** Azure accepted the write. Returns the increase if it can be undone later. */
@@ -71,23 +74,31 @@ export interface IncreaseAnswer {
 interface Increase<Read extends SizeRead> {
   readonly backend: IncreaseBackend<Read>;
   readonly request: IncreaseRequest;
+  /** Called with the new size when a write that was sent is not answered soon. */
+  readonly onUnanswered: (target: number) => void;
 }
+
+/** How long the caller waits for the answer to a write that was sent. */
+const PATIENCE_MS = 1_000;
 
 /** See the port. The lock is held until Azure has answered, not while the operation runs. */
 export function increaseSize<Read extends SizeRead>(
   deps: WriteDeps,
   group: RegisteredGroup,
-  increase: Increase<Read>,
+  increase: Omit<Increase<Read>, 'onUnanswered'>,
   signal: AbortSignal,
-): Promise<IncreaseOutcome> {
-  return deps.locks.hold(increase.backend.lockKey, signal, async () => {
-    const outcome = await tryIncrease(deps, group, increase, signal);
+): Promise<AnsweredIncrease | UnansweredIncrease> {
+  const unanswered = Promise.withResolvers<number>();
+  const answer = deps.locks.hold(increase.backend.lockKey, signal, async () => {
+    const outcome = await tryIncrease(deps, group, { ...increase, onUnanswered: unanswered.resolve }, signal);
     const { writes, nodes, conflicts } = deps.metrics.scaleUp;
     writes.inc({ node_group: group.id, outcome: outcome.kind });
     if (outcome.kind === 'accepted') nodes.inc({ node_group: group.id }, increase.request.to - increase.request.from);
     if (outcome.kind === 'conflict') conflicts.inc({ node_group: group.id });
     return outcome;
   });
+  const sent = unanswered.promise.then((target) => ({ kind: 'sent', group: group.id, target, answer }) as const);
+  return Promise.race([answer, sent]);
 }
 
 async function tryIncrease<Read extends SizeRead>(
@@ -95,7 +106,7 @@ async function tryIncrease<Read extends SizeRead>(
   group: RegisteredGroup,
   increase: Increase<Read>,
   signal: AbortSignal,
-): Promise<IncreaseOutcome> {
+): Promise<AnsweredIncrease> {
   const { backend, request } = increase;
   // Another group of the same resource was quicker. From now on the view shows that, and the next plan uses other groups.
   const held = backend.heldReason();
@@ -111,13 +122,13 @@ async function tryIncrease<Read extends SizeRead>(
 }
 
 /** The group takes no write for a while, which says nothing against it. */
-export function busy({ id }: RegisteredGroup, reason: string): IncreaseOutcome {
+export function busy({ id }: RegisteredGroup, reason: string): AnsweredIncrease {
   return { kind: 'refused', group: id, reason, busy: true };
 }
 
 /** The guards that hold for every group. `target` includes our unconfirmed changes. undefined: nothing against the increase. */
-export function checkRequest(group: RegisteredGroup, request: IncreaseRequest, target: number | undefined): IncreaseOutcome | undefined {
-  const refused = (reason: string): IncreaseOutcome => ({ kind: 'refused', group: group.id, reason });
+export function checkRequest(group: RegisteredGroup, request: IncreaseRequest, target: number | undefined): AnsweredIncrease | undefined {
+  const refused = (reason: string): AnsweredIncrease => ({ kind: 'refused', group: group.id, reason });
   if (target === undefined) return refused('its size is unknown');
   // guard: an increase is a whole number above the size that it was planned from
   if (!Number.isInteger(request.to) || request.to <= request.from)
@@ -131,8 +142,8 @@ export function checkRequest(group: RegisteredGroup, request: IncreaseRequest, t
 }
 
 /** The guards over the size that Azure shows. undefined: nothing against the increase. */
-function checkShown(group: RegisteredGroup, request: IncreaseRequest, read: SizeRead): IncreaseOutcome | undefined {
-  const refused = (reason: string): IncreaseOutcome => ({ kind: 'refused', group: group.id, reason });
+function checkShown(group: RegisteredGroup, request: IncreaseRequest, read: SizeRead): AnsweredIncrease | undefined {
+  const refused = (reason: string): AnsweredIncrease => ({ kind: 'refused', group: group.id, reason });
   const { shown } = read;
   if (shown === undefined) return refused('its size is unknown');
   // Our own deletions explain a larger number, but not a smaller one.
@@ -160,7 +171,7 @@ async function writeSize<Read extends SizeRead>(
   group: RegisteredGroup,
   write: Write<Read>,
   signal: AbortSignal,
-): Promise<IncreaseOutcome> {
+): Promise<AnsweredIncrease> {
   const { backend, request, read } = write;
   const { shown = request.from } = read;
   const to = numberToWrite(request, shown);
@@ -170,7 +181,7 @@ async function writeSize<Read extends SizeRead>(
     lags ? { kind: 'add', key, count: request.to - request.from } : { kind: 'set-target', key, target: to },
   );
   try {
-    const answer = await backend.put(to, read, signal);
+    const answer = await answerTo(deps, write, backend.put(to, read, signal));
     // The answer counts instances that are being deleted, so its number is not the size that the increase leads to.
     mutation.accepted(lags ? {} : answer.acceptance);
     deps.inventory.changes.noteIncrease(group.key);
@@ -183,7 +194,37 @@ async function writeSize<Read extends SizeRead>(
       mutation.settle('refused');
       return busy(group, error.message);
     }
-    return refusedOrLost(deps, group, { ...write, to, mutation, error }, signal);
+    try {
+      return await refusedOrLost(deps, group, { ...write, to, mutation, error }, signal);
+    } finally {
+      // guard: a write without success holds its pool no longer than it takes to read back
+      backend.unanswered?.release();
+    }
+  }
+}
+
+/** Resolves with the answer. If that takes long, the caller waits no longer, and the resource takes no other write meanwhile. */
+async function answerTo<Read extends SizeRead>(
+  { clock }: WriteDeps,
+  { backend: { unanswered }, request, onUnanswered }: Write<Read>,
+  sent: Promise<IncreaseAnswer>,
+): Promise<IncreaseAnswer> {
+  if (unanswered === undefined) return sent;
+  const answered = new AbortController();
+  const late = clock.sleep(PATIENCE_MS, answered.signal).then(
+    () => {
+      // guard: a pool with an unanswered write takes no other one
+      unanswered.hold();
+      // guard: a write that takes long holds up no other pool
+      onUnanswered(request.to);
+    },
+    () => undefined,
+  );
+  try {
+    return await sent;
+  } finally {
+    endWaits(answered);
+    await late;
   }
 }
 
@@ -202,7 +243,7 @@ async function refusedOrLost<Read extends SizeRead>(
   group: RegisteredGroup,
   { backend, request, read, to, mutation, error }: FailedWrite<Read>,
   signal: AbortSignal,
-): Promise<IncreaseOutcome> {
+): Promise<AnsweredIncrease> {
   const lost = isEffectUnknown(error);
   mutation.settle(lost ? 'unknown' : 'refused');
   const failed = { kind: 'failed', group: group.id, error } as const;

@@ -1,7 +1,7 @@
 /** Which groups may be written now. A group backs off after a refusal that the next try would meet again. */
 import { describeBlock } from '../../domain/group-blocks.ts';
 import type { NodeGroupId } from '../../domain/ids.ts';
-import type { DeleteOutcome, IncreaseOutcome } from '../../domain/outcome.ts';
+import type { DeleteOutcome, AnsweredIncrease } from '../../domain/outcome.ts';
 import type { ForeignLock } from '../../domain/ports/leadership.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../telemetry/log.ts';
@@ -43,7 +43,7 @@ export class WriteGate {
   }
 
   /** A group backs off after a permanent refusal, until a write of it is accepted. */
-  recordOutcome({ key, id }: RegisteredGroup, outcome: IncreaseOutcome | DeleteOutcome): void {
+  recordOutcome({ key, id }: RegisteredGroup, outcome: AnsweredIncrease | DeleteOutcome): void {
     if (outcome.kind !== 'failed' && outcome.kind !== 'accepted') return;
     const { ownWrites, clock, log } = this.#deps;
     const error = outcome.kind === 'failed' ? outcome.error : undefined;

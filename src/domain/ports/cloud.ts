@@ -1,6 +1,6 @@
 /** The room holds the interfaces between the loop and the world. Must not know Azure, Kubernetes clients, or who implements them. */
 import type { InstanceKey, NodeGroupId } from '../ids.ts';
-import type { DeleteOutcome, IncreaseOutcome } from '../outcome.ts';
+import type { AnsweredIncrease, DeleteOutcome, SentIncrease } from '../outcome.ts';
 import type { CloudView, ClusterView } from '../observation.ts';
 import type { SlicedWork } from '../../lib/slices.ts';
 
@@ -10,6 +10,12 @@ export interface IncreaseRequest {
   readonly from: number;
   readonly version: string;
   readonly to: number;
+}
+
+/** A write that Azure has not answered soon. */
+export interface UnansweredIncrease extends SentIncrease {
+  /** Rejects only with a defect of the adapter. */
+  readonly answer: Promise<AnsweredIncrease>;
 }
 
 export interface DeleteRequest {
@@ -39,8 +45,11 @@ export interface CloudNodeGroups {
   prepare(cluster: ClusterView, nowMs: number): SlicedWork<void>;
   /** A frozen view. Each event since the previous call is returned exactly once. */
   observe(cluster: ClusterView, nowMs: number): CloudView;
-  /** Increases a target size, never decreases it. At most one write per group is in flight. Returns once Azure has answered. */
-  increase(request: IncreaseRequest, signal: AbortSignal): Promise<IncreaseOutcome>;
+  /**
+   * Increases a target size, never decreases it. At most one write per group is in flight. Returns once Azure has answered, or about a second
+   * after a write was sent that takes longer. The signal ends the write in either case.
+   */
+  increase(request: IncreaseRequest, signal: AbortSignal): Promise<AnsweredIncrease | UnansweredIncrease>;
   /**
    * Resolves when a deletion in the group would be sent at once, so that a check made after it is still valid for the deletion. Rejects
    * with `conflict` if that takes too long.

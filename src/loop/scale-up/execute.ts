@@ -11,6 +11,7 @@ import type { Observation } from '../../domain/observation.ts';
 import type { LoopDeps } from '../deps/loop-deps.ts';
 import type { IncreaseRecord } from '../../domain/loop-report.ts';
 import type { ScaleUpInput } from '../../planning/scale-up/plan-input.ts';
+import type { UnansweredIncreases } from './unanswered-increases.ts';
 import {
   buffersWithoutScaleUpEvents,
   increaseEvents,
@@ -23,12 +24,13 @@ interface ExecuteScaleUpInput {
   readonly observation: Observation;
   readonly deps: LoopDeps;
   readonly namespace: string;
+  /** Follows writes that are not answered soon. undefined: every answer is waited for. */
+  readonly unanswered: UnansweredIncreases | undefined;
 }
 
 /** Writes every increase of the plan in parallel. A failure is the outcome of its group only. Never throws. */
 export async function executeScaleUp(input: ExecuteScaleUpInput, signal: AbortSignal): Promise<readonly IncreaseRecord[]> {
-  const { plan, deps } = input;
-  const records = await Promise.all(plan.increases.map((increase) => writeIncrease(increase, deps, signal)));
+  const records = await Promise.all(input.plan.increases.map((increase) => writeIncrease(increase, input, signal)));
   for (const record of records) publishIncrease(record, input);
   return records;
 }
@@ -52,11 +54,18 @@ export interface TimedPlan {
   readonly planMs: number;
 }
 
-async function writeIncrease(increase: Increase, deps: LoopDeps, signal: AbortSignal): Promise<IncreaseRecord> {
+async function writeIncrease(increase: Increase, input: ExecuteScaleUpInput, signal: AbortSignal): Promise<IncreaseRecord> {
+  const { deps, unanswered, observation } = input;
   const { group, from, version, to } = increase;
   try {
-    const outcome = await deps.cloud.increase({ group, from, version, to }, signal);
-    return { increase, outcome, atMs: deps.clock.now() };
+    const first = await deps.cloud.increase({ group, from, version, to }, signal);
+    if (first.kind !== 'sent') return { increase, outcome: first, atMs: deps.clock.now() };
+    const { answer, ...outcome } = first;
+    if (unanswered === undefined) return { increase, outcome: await answer, atMs: deps.clock.now() };
+    const sent = { increase, outcome, atMs: deps.clock.now() };
+    const { loopId, nowMs: startedAtMs } = observation;
+    unanswered.follow({ sent, answer, loopId, startedAtMs, publish: (record) => publishIncrease(record, input) });
+    return sent;
   } catch (thrown) {
     // The port returns failures as values. An exception must not affect other groups.
     return { increase, outcome: { kind: 'failed', group, error: asAutoscalerError(thrown) }, atMs: deps.clock.now() };
@@ -75,6 +84,9 @@ function logIncrease({ increase, outcome }: IncreaseRecord, { log }: LoopDeps): 
   switch (outcome.kind) {
     case 'accepted':
       log.info(facts, 'Scale-up accepted');
+      return;
+    case 'sent':
+      log.info(facts, 'Scale-up sent; its answer is awaited while the loop goes on');
       return;
     case 'conflict':
       log.info({ ...facts, observed: outcome.observed }, 'Node group changed since the plan was made; planning again');

@@ -61,8 +61,9 @@ async function serveRequests(input: RoundsInput, { due, podsWait }: Queue, signa
     const decided = await decideTurn(input, turn, state, over);
     if (decided === undefined) return;
     // Only the first turn writes: the increases of later turns would be the same.
-    const increases =
-      rounds.length > 0 ? [] : await executeScaleUp({ plan: decided, observation, deps, namespace: input.settings.namespace }, signal);
+    // The status says what became of the whole request, so its writes are waited for.
+    const writes = { plan: decided, observation, deps, namespace: input.settings.namespace, unanswered: undefined };
+    const increases = rounds.length > 0 ? [] : await executeScaleUp(writes, signal);
     const plan = await deps.turns.finish(explainPlanInSlices(decided));
     deps.journal.record({ observation, stateBefore: state, scaleUp: [plan], scaleDown: undefined, policy: deps.policy, request: turn });
     const outcome = requestOutcome(plan, increases);

@@ -22,6 +22,7 @@ import type { StatusWrite } from '../capacity-objects/capacity-statuses.ts';
 import type { LoopDeps, LoopOptions } from '../deps/loop-deps.ts';
 import type { IncreaseRecord, ScaleUpRound } from '../../domain/loop-report.ts';
 import { recordUnhelpedPods, executeScaleUp, type TimedPlan } from './execute.ts';
+import type { UnansweredIncreases } from './unanswered-increases.ts';
 import { defined } from '../../lib/defined.ts';
 
 export interface RoundsInput {
@@ -30,6 +31,7 @@ export interface RoundsInput {
   readonly snapshot: ClusterSnapshot;
   readonly deps: LoopDeps;
   readonly settings: LoopOptions;
+  readonly unanswered: UnansweredIncreases;
   /** Fires when nothing new may begin. */
   readonly stopping: AbortSignal;
   /** Called after each round, so that writes are remembered even if a later round throws. */
@@ -54,7 +56,7 @@ type ReplanCause = 'conflict' | 'no-capacity' | 'refused' | 'quota';
 
 /** Plans and writes up to `maxPlansPerLoop` times. */
 export async function runScaleUpRounds(input: RoundsInput, signal: AbortSignal): Promise<void> {
-  const { deps, settings, snapshot, keep } = input;
+  const { deps, settings, snapshot, keep, unanswered } = input;
   const { policy, names } = deps;
   const over = AbortSignal.any([signal, input.stopping]);
   const rounds: ScaleUpRound[] = [];
@@ -67,7 +69,7 @@ export async function runScaleUpRounds(input: RoundsInput, signal: AbortSignal):
     if (timed === undefined) return;
     planMs += timed.planMs;
     // guard: increases are written before pods that stay pending are explained
-    const increases = await executeScaleUp({ plan: timed.plan, observation, deps, namespace: settings.namespace }, signal);
+    const increases = await executeScaleUp({ plan: timed.plan, observation, deps, namespace: settings.namespace, unanswered }, signal);
     const explained = await explainTimed(timed, deps);
     const { plan } = explained;
     rounds.push({ plan, increases });
@@ -104,7 +106,7 @@ export async function runScaleUpRounds(input: RoundsInput, signal: AbortSignal):
  * nodes, so the number of these loops is bounded by the nodes that pods need.
  */
 function isUnfinished(plan: ScaleUpPlan, increases: readonly IncreaseRecord[]): boolean {
-  return increases.some(({ outcome }) => outcome.kind === 'accepted') && hasWaitingPods(plan);
+  return increases.some(({ outcome }) => outcome.kind === 'accepted' || outcome.kind === 'sent') && hasWaitingPods(plan);
 }
 
 /** The time was up before any group was found that helps. The next loop begins with another group. */

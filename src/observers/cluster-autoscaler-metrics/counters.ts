@@ -1,6 +1,6 @@
 /** Counters under the Cluster Autoscaler's metric names that need state across loops. */
 import type { InstanceKey, NodeGroupId } from '../../domain/ids.ts';
-import type { LoopListener, LoopReport } from '../../domain/loop-report.ts';
+import { answeredIncreases, type LoopListener, type LoopReport } from '../../domain/loop-report.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { Observation } from '../../domain/observation.ts';
 import { inFlightByGroup, type InFlightIncrease } from '../../planning/state/increases/increase-records.ts';
@@ -35,13 +35,11 @@ export function failedNodeCreations({ failedNodeCreations: counter }: Pick<Compa
   };
 }
 
-function failedWrites({ rounds }: LoopReport): readonly { readonly reason: string; readonly nodes: number }[] {
-  return rounds
-    .flatMap(({ increases }) => increases)
-    .flatMap(({ increase, outcome }) => {
-      if (outcome.kind !== 'failed' || outcome.error.kind === 'cancelled') return [];
-      return [{ reason: outcome.error.kind === 'kube-api' ? 'apiCallError' : 'cloudProviderError', nodes: increase.to - increase.from }];
-    });
+function failedWrites(report: LoopReport): readonly { readonly reason: string; readonly nodes: number }[] {
+  return answeredIncreases(report).flatMap(({ increase, outcome }) => {
+    if (outcome.kind !== 'failed' || outcome.error.kind === 'cancelled') return [];
+    return [{ reason: outcome.error.kind === 'kube-api' ? 'apiCallError' : 'cloudProviderError', nodes: increase.to - increase.from }];
+  });
 }
 
 /** Failed instances without a node. An instance with a node was provided. */

@@ -1,7 +1,7 @@
 /** Changes and refused tries of capacities, with who made them and why. */
 import type { CapacityChange, ChangeActor, HistorySink } from '../../domain/history.ts';
 import type { InstanceKey, NodeGroupId } from '../../domain/ids.ts';
-import type { IncreaseRecord, LoopReport } from '../../domain/loop-report.ts';
+import type { AnsweredRecord, IncreaseRecord, LoopReport } from '../../domain/loop-report.ts';
 import type { LoopState } from '../../domain/loop-state.ts';
 import type { CloudEvent, Observation } from '../../domain/observation.ts';
 import type { RemovalOutcome } from '../../domain/outcome.ts';
@@ -16,7 +16,7 @@ const SAME_OPERATION_MS = 3 * 60_000;
 /** Between the notice of an eviction, or the last sight of the node, and the smaller size. */
 const SAME_EVICTION_MS = 10 * 60_000;
 
-export interface DecidedIncrease extends IncreaseRecord {
+export interface DecidedIncrease extends AnsweredRecord {
   readonly decision: string;
 }
 

@@ -4,7 +4,7 @@
  */
 import type { HistorySink, StoredDecision } from '../../domain/history.ts';
 import type { InstanceKey, NodeGroupId } from '../../domain/ids.ts';
-import type { IncreaseRecord, LoopReport, ScaleUpRound } from '../../domain/loop-report.ts';
+import { type AnsweredRecord, answeredRecord, type IncreaseRecord, type LoopReport, type ScaleUpRound } from '../../domain/loop-report.ts';
 import type { IncreaseOutcome } from '../../domain/outcome.ts';
 import type { ScaleDownPlan, ScaleUpPlan } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
@@ -13,6 +13,7 @@ import { defined } from '../../lib/defined.ts';
 import type { LiveAnswer } from '../../planning/explain/answers/answer.ts';
 import { answerDecision, type DecisionAnswer } from '../../planning/explain/answers/decision-answer.ts';
 import { countByOwner } from '../../planning/explain/answers/pod-owners.ts';
+import { increaseId } from '../../planning/state/increases/follow-increases.ts';
 import { causeOf, type DecidedIncrease } from './capacity-changes.ts';
 import { Recent, type RecentLimits } from './recent.ts';
 
@@ -32,6 +33,10 @@ interface NewDecision extends Pick<StoredDecision, 'kind' | 'sentence' | 'groups
   readonly dumped?: ScaleUpPlan;
 }
 
+interface LoggedDecision extends StoredDecision {
+  readonly document: DecisionAnswer & Pick<LiveAnswer, 'loop' | 'decidedAt'>;
+}
+
 /** More than are under removal at any time. */
 const MOST_INSTANCES = 5_000;
 
@@ -40,6 +45,8 @@ export class DecisionLog {
   readonly #recent: Recent<StoredDecision>;
   /** The decision that removes each instance. */
   readonly #removals = new Map<InstanceKey, string>();
+  /** Decisions with increases that are not answered, by the name of each increase. */
+  readonly #unanswered = new Map<string, LoggedDecision>();
   #helpless: ReadonlySet<string> = new Set();
 
   constructor(deps: DecisionLogDeps, limits: RecentLimits) {
@@ -47,8 +54,11 @@ export class DecisionLog {
     this.#recent = new Recent(limits);
   }
 
+  /** A later entry about the same decision replaces the earlier one. */
   restore(decision: StoredDecision): void {
-    this.#recent.push(decision);
+    if (this.#recent.all.some(({ id }) => id === decision.id))
+      this.#recent.update((known) => (known.id === decision.id ? decision : known));
+    else this.#recent.push(decision);
   }
 
   get all(): readonly StoredDecision[] {
@@ -59,28 +69,50 @@ export class DecisionLog {
     return this.#removals;
   }
 
-  /** Returns the capacity writes of the loop, each with its decision. */
+  /** Returns the capacity writes that were answered, each with its decision. */
   observe(report: LoopReport): readonly DecidedIncrease[] {
-    const { observation, rounds } = report;
+    const { observation, rounds, answered } = report;
     if (observation === undefined) return [];
     this.#recent.dropOld(observation.nowMs);
+    const late = answered.map((record) => this.#logAnswer(record));
     const increases = rounds.flatMap((round) => this.#logIncreases(round, report));
     this.#logHelpless(report);
     this.#logRemovals(report);
-    return increases;
+    return [...late, ...increases];
+  }
+
+  /** Completes the decision that the increase is part of. */
+  #logAnswer(record: AnsweredRecord): DecidedIncrease {
+    const { increase, outcome, sentAtMs: atMs, loopId } = record;
+    const name = increaseId({ increase, atMs }, loopId);
+    const decision = this.#unanswered.get(name);
+    this.#unanswered.delete(name);
+    if (decision === undefined) return { ...record, decision: '' };
+    const { document } = decision;
+    const sent = describeIncrease({ ...record, outcome: { kind: 'sent', group: increase.group, target: increase.to } });
+    const sentence = decision.sentence.replace(sent, describeIncrease(record));
+    const increases = document.increases.map((row) => (row.group === increase.group ? { ...row, outcome: describeOutcome(outcome) } : row));
+    const answered = { ...decision, sentence, document: { ...document, sentence: `${sentence}.`, increases } };
+    for (const [open, { id }] of this.#unanswered) if (id === decision.id) this.#unanswered.set(open, answered);
+    this.#recent.update((known) => (known.id === decision.id ? answered : known));
+    this.#deps.sink({ kind: 'decision', decision: answered });
+    return { ...record, decision: decision.id };
   }
 
   #logIncreases({ plan, increases }: ScaleUpRound, report: LoopReport): readonly DecidedIncrease[] {
     if (increases.length === 0) return [];
     const isWithheld = increases.every(({ outcome }) => outcome.kind === 'withheld');
-    const decision = this.#log(report, {
+    const logged = this.#log(report, {
       kind: isWithheld ? 'withheld' : 'increase',
       sentence: increases.map(describeIncrease).join('; '),
       groups: increases.map(({ increase }) => increase.group),
       scaleUp: plan,
       outcomes: new Map(increases.map(({ increase, outcome }) => [increase.group, describeOutcome(outcome)])),
     });
-    return increases.map((record) => ({ ...record, decision }));
+    for (const record of increases)
+      if (record.outcome.kind === 'sent' && logged !== undefined) this.#unanswered.set(increaseId(record, report.loopId), logged);
+    const decision = logged?.id ?? '';
+    return increases.flatMap((record) => answeredRecord(record, report)).map((record) => ({ ...record, decision }));
   }
 
   #logHelpless(report: LoopReport): void {
@@ -99,24 +131,24 @@ export class DecisionLog {
     if (scaleDown === undefined || scaleDown.removals.length + scaleDown.instanceRemovals.length === 0) return;
     const gone = [...scaleDown.removals, ...scaleDown.instanceRemovals];
     const groups = [...new Set(gone.map(({ group }) => group))];
-    const id = this.#log(report, { kind: 'removal', sentence: describeRemovals(scaleDown, groups), groups, scaleDown });
+    const id = this.#log(report, { kind: 'removal', sentence: describeRemovals(scaleDown, groups), groups, scaleDown })?.id ?? '';
     for (const { instance } of gone) this.#removals.set(instance, id);
     for (const instance of [...this.#removals.keys()].slice(0, -MOST_INSTANCES)) this.#removals.delete(instance);
   }
 
-  #log({ observation }: LoopReport, made: NewDecision): string {
-    if (observation === undefined) return '';
+  #log({ observation }: LoopReport, made: NewDecision): LoggedDecision | undefined {
+    if (observation === undefined) return undefined;
     const { kind, sentence, groups, scaleUp = NO_PLAN, scaleDown, outcomes, pending, dumped } = made;
     const id = this.#idAt(observation.nowMs);
     const input = { observation, policy: this.#deps.policy() };
     const dumpFile = this.#deps.dumpOf(dumped ?? scaleDown ?? scaleUp);
     const more = defined({ outcomes, pending, dumpFile });
     const answer = answerDecision({ input, scaleUp, scaleDown, id, sentence: `${sentence}.`, ...more });
-    const document: DecisionAnswer & Pick<LiveAnswer, 'loop' | 'decidedAt'> = { ...answer, loop: observation.loopId, decidedAt: answer.at };
+    const document: LoggedDecision['document'] = { ...answer, loop: observation.loopId, decidedAt: answer.at };
     const decision = { id, atMs: observation.nowMs, kind, sentence, groups, document, ...defined({ dumpFile }) };
     this.#recent.push(decision);
     this.#deps.sink({ kind: 'decision', decision });
-    return id;
+    return decision;
   }
 
   /** `20261122-031420-1`: sorts by time, and no two processes make the same, since only one leads at a time. */
@@ -147,6 +179,8 @@ function describeOutcome(outcome: IncreaseOutcome): string {
   switch (outcome.kind) {
     case 'accepted':
       return 'accepted';
+    case 'sent':
+      return 'sent, and not answered yet';
     case 'conflict':
       return 'not written: another writer had changed the pool';
     case 'refused':

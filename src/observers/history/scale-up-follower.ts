@@ -53,7 +53,7 @@ export class ScaleUpFollower {
     this.#learned.add(group, stage, ms);
   }
 
-  observe({ observation, loopId, startedAtMs, state }: LoopReport, increases: readonly DecidedIncrease[]): void {
+  observe({ observation, state }: LoopReport, increases: readonly DecidedIncrease[]): void {
     if (observation === undefined) return;
     this.#readyTimes = state.readyTimes;
     this.#dropOld(observation.nowMs);
@@ -64,7 +64,7 @@ export class ScaleUpFollower {
     const failedIds = new Set(followedIncreases(state).flatMap(({ id, failed }) => (failed ? [id] : [])));
     for (const event of observation.cloud.events) this.#followFailure(event, failedIds);
     this.#settle(observation);
-    for (const decided of increases) this.#begin(decided, { loopId, decidedMs: startedAtMs });
+    for (const decided of increases) this.#begin(decided);
   }
 
   /** The newest first. */
@@ -85,8 +85,8 @@ export class ScaleUpFollower {
     return this.#increases.filter(({ isOpen }) => isOpen);
   }
 
-  #begin(decided: DecidedIncrease, { loopId, decidedMs }: { readonly loopId: number; readonly decidedMs: number }): void {
-    const { increase, outcome, atMs: acceptedMs, decision } = decided;
+  #begin(decided: DecidedIncrease): void {
+    const { increase, outcome, atMs: acceptedMs, sentAtMs: atMs, startedAtMs: decidedMs, loopId, decision } = decided;
     if (outcome.kind !== 'accepted') return;
     const { group, from } = increase;
     const pods = increase.pods.filter(({ injected }) => injected !== true);
@@ -96,9 +96,10 @@ export class ScaleUpFollower {
     this.#learn(group, 'accepted', acceptedMs - decidedMs, acceptedMs);
     const sizes = { from, to: Math.max(from, outcome.target) };
     const begun = { id: `${decision}/${group}`, group, ...sizes, cause: causeOf(decided), decision, decidedMs, acceptedMs };
-    this.#increases = [...this.#increases, new TrackedScaleUp({ ...begun, followedId: increaseId(decided, loopId), pods })].slice(
-      -this.#limits.maxCount,
-    );
+    this.#increases = [
+      ...this.#increases,
+      new TrackedScaleUp({ ...begun, followedId: increaseId({ increase, atMs }, loopId), pods }),
+    ].slice(-this.#limits.maxCount);
   }
 
   /** The loop says which instances are whose. What is new since the last loop is learned. */

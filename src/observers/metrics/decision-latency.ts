@@ -3,7 +3,7 @@
  * waits for pools that back off have a series of their own. Must not know how a verdict is reached.
  */
 import type { PodUid } from '../../domain/ids.ts';
-import type { LoopListener, LoopReport } from '../../domain/loop-report.ts';
+import { type AnsweredRecord, answeredIncreases, type LoopListener, type LoopReport } from '../../domain/loop-report.ts';
 import type { PodVerdict } from '../../domain/reasons.ts';
 import { defined } from '../../lib/defined.ts';
 import { classifyVerdict, type Verdict } from '../../planning/explain/verdicts.ts';
@@ -22,22 +22,23 @@ export function decisionLatency(metrics: Pick<Metrics['scaleUp'], 'podsToDecisio
   /** undefined before the first plan. */
   let blocked: ReadonlyMap<PodUid, BlockedPod> | undefined;
   return (report) => {
-    const { observation, rounds } = report;
+    const { observation } = report;
     if (observation === undefined) return;
-    for (const { increases } of rounds)
-      for (const record of increases) publish(record, blocked ?? new Map(), { metrics, nowMs: observation.nowMs });
+    for (const record of answeredIncreases(report)) publish(record, blocked ?? new Map(), { metrics, nowMs: observation.nowMs });
     blocked = stillBlocked(report, blocked, observation.nowMs);
   };
 }
-
-type Record = LoopReport['rounds'][number]['increases'][number];
 
 interface PublishOptions {
   readonly metrics: Pick<Metrics['scaleUp'], 'podsToDecision' | 'podsBackedOff'>;
   readonly nowMs: number;
 }
 
-function publish({ increase, outcome, atMs }: Record, blocked: ReadonlyMap<PodUid, BlockedPod>, { metrics, nowMs }: PublishOptions): void {
+function publish(
+  { increase, outcome, atMs }: AnsweredRecord,
+  blocked: ReadonlyMap<PodUid, BlockedPod>,
+  { metrics, nowMs }: PublishOptions,
+): void {
   if (outcome.kind !== 'accepted') return;
   for (const { uid, unschedulable, injected } of increase.pods) {
     if (unschedulable === undefined || injected === true) continue;

@@ -8,7 +8,7 @@ import type { Observation } from '../../domain/observation.ts';
 import { followedIncreases, type FollowedIncrease } from '../../planning/state/increases/increase-records.ts';
 import { FOLLOWED_MS } from '../../planning/state/increases/follow-increases.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
-import type { IncreaseRecord, LoopListener, LoopReport } from '../../domain/loop-report.ts';
+import { type AnsweredRecord, answeredIncreases, type LoopListener, type LoopReport } from '../../domain/loop-report.ts';
 
 /** A closed set, used as a metric label. */
 export const STAGES = ['planned', 'written', 'created', 'ready', 'bound'] as const;
@@ -43,10 +43,10 @@ class StageTimes {
     this.#trackInstances(followedIncreases(report.state));
     this.#trackPods(observation);
     this.#seen = observation.cluster.podsByNode;
-    for (const record of report.rounds.flatMap(({ increases }) => increases)) this.#trackIncrease(record, report.startedAtMs);
+    for (const record of answeredIncreases(report)) this.#trackIncrease(record);
   }
 
-  #trackIncrease({ increase, outcome, atMs }: IncreaseRecord, plannedMs: number): void {
+  #trackIncrease({ increase, outcome, atMs, startedAtMs: plannedMs }: AnsweredRecord): void {
     if (outcome.kind !== 'accepted') return;
     const { group } = increase;
     this.#observe(group, 'written', atMs - plannedMs);

@@ -4,6 +4,7 @@
  * Idea: state.
  */
 import type { NodeGroupId, NodeName } from '../../domain/ids.ts';
+import type { AnsweredRecord } from '../../domain/loop-report.ts';
 import type { FollowedInstances, GroupTimes, LoopState, RememberedUnremovable } from '../../domain/loop-state.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { Observation } from '../../domain/observation.ts';
@@ -11,6 +12,7 @@ import type { IncreaseOutcome, RemovalOutcome } from '../../domain/outcome.ts';
 import type { Increase, UnremovableNode, ScaleDownPlan } from '../../domain/plan.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { UnremovableReason } from '../../domain/reasons.ts';
+import { defined } from '../../lib/defined.ts';
 import { trackHeldGroups } from './held-groups.ts';
 import { withoutDisproved } from './stockouts.ts';
 import { withoutForgotten } from './increases/increase-records.ts';
@@ -20,6 +22,7 @@ import { type GroupFailure, refusalRow, refusedIncrease } from './failed-increas
 import { trackIncreases } from './in-flight-increases.ts';
 import { rememberAccepted, trackAccepted } from './accepted-increases.ts';
 import { followIncreases } from './increases/follow-increases.ts';
+import { withoutSent } from './increases/late-answers.ts';
 import { followRequests } from './increases/requests-of-increases.ts';
 import { LONG_AGO_MS, noteFollowedWriters, settleScaleUpTimes } from './increases/scale-up-times.ts';
 import { maxProvisionMsOf, trackUnregistered } from './unregistered.ts';
@@ -125,7 +128,8 @@ export function reduceIncrease(
   const expectedByMs = nowMs + maxProvisionMsOf(result.group, policy);
   return {
     ...state,
-    backoffs: withAccepted(state.backoffs, increase.group),
+    // guard: a group backs off until a write of it is accepted
+    backoffs: outcome.kind === 'sent' ? state.backoffs : withAccepted(state.backoffs, increase.group),
     // guard: an increase remembers the pods that it was made for
     increases: rememberAccepted(
       state.increases,
@@ -137,6 +141,21 @@ export function reduceIncrease(
     lastScaleUpMs: nowMs,
     groupTimes: withTimes(state, increase.group, { scaleUpMs: nowMs }),
   };
+}
+
+/** Takes in the answers to increases that earlier loops sent. Call it before the observation is taken in. */
+export function reduceAnswers(
+  state: LoopState,
+  answered: readonly AnsweredRecord[],
+  { cloud, nowMs }: Observation,
+  policy: Policy,
+): LoopState {
+  return answered.reduce((next, record) => {
+    const { outcome, increase } = record;
+    if (outcome.kind === 'accepted') return { ...next, backoffs: withAccepted(next.backoffs, increase.group) };
+    const group = cloud.groups.find(({ id }) => id === increase.group);
+    return reduceIncrease(withoutSent(next, record), { increase, outcome, ...defined({ group }) }, nowMs, policy);
+  }, state);
 }
 
 /** Keeps the timers of nodes that are still unneeded, and remembers which nodes need no new check for a while. */

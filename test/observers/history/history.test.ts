@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { AnsweredRecord } from '../../../src/domain/loop-report.ts';
 import type { PodVerdict } from '../../../src/domain/reasons.ts';
 import { AutoscalerError } from '../../../src/lib/errors.ts';
 import { Recent } from '../../../src/observers/history/recent.ts';
@@ -109,6 +110,47 @@ describe('changes of capacity, with who made them and why', () => {
   it('are forgotten after a day', () => {
     const history = seen({ events: [external(1, 2)] }, { afterMs: 24 * 60 * MINUTE + 1 });
     expect(history.changes({})).toEqual([]);
+  });
+});
+
+describe('an increase that Azure answers after its loop has ended', () => {
+  const SENT = aRecord(WEB, 0, { kind: 'sent', group: GROUP, target: 2 });
+  const answer = (outcome: AnsweredRecord['outcome']): AnsweredRecord => ({
+    ...SENT,
+    outcome,
+    atMs: START_MS + 8_000,
+    sentAtMs: SENT.atMs,
+    loopId: 7,
+    startedAtMs: START_MS,
+  });
+  const accepted = { kind: 'accepted', group: GROUP, target: 2 } as const;
+  const conflict = { kind: 'conflict', group: GROUP, observed: 3 } as const;
+  const failed = { kind: 'failed', group: GROUP, error: soldOut } as const;
+  const sentences = (...looks: readonly Look[]) => seen(...looks).decisions({ limit: 10 });
+
+  it('is a decision at once, and a change when it is answered', () => {
+    expect(seen({ records: [SENT] }).changes({})).toEqual([]);
+    expect(sentences({ records: [SENT] }).map(({ sentence }) => sentence)).toEqual([
+      'a 1 -> 2 for 2 pods of default/web sent, and not answered yet',
+    ]);
+    const history = seen({ records: [SENT] }, { afterMs: MINUTE, answered: [answer(accepted)] });
+    const [decision] = history.decisions({ limit: 10 });
+    expect(history.changes({})).toMatchObject([{ atMs: START_MS + 8_000, outcome: 'accepted', decision: decision?.id }]);
+    expect(history.scaleUps()).toMatchObject([{ from: 1, to: 2, decision: decision?.id }]);
+  });
+
+  it.each([
+    [accepted, 'a 1 -> 2 for 2 pods of default/web', 'accepted'],
+    [
+      conflict,
+      'a 1 -> 2 for 2 pods of default/web not written: another writer had changed the pool',
+      'not written: another writer had changed the pool',
+    ],
+    [failed, 'a 1 -> 2 for 2 pods of default/web failed: AllocationFailed', 'failed: AllocationFailed'],
+  ])('completes its decision: %o', (outcome, sentence, said) => {
+    const increase = { group: GROUP, from: 1, to: 2, version: '"1"', pods: WEB, cause: 'pods' } as const;
+    const decisions = sentences({ records: [SENT], plan: { increases: [increase] } }, { afterMs: MINUTE, answered: [answer(outcome)] });
+    expect(decisions).toMatchObject([{ sentence, document: { sentence: `${sentence}.`, increases: [{ outcome: said }] } }]);
   });
 });
 

@@ -21,6 +21,7 @@ export interface Look {
   readonly plan?: Partial<ScaleUpPlan>;
   readonly events?: readonly CloudEvent[];
   readonly removed?: readonly RemovalOutcome[];
+  readonly answered?: LoopReport['answered'];
   readonly scaleDown?: Partial<ScaleDownPlan>;
   readonly state?: Partial<LoopReport['state']>;
 }
@@ -29,7 +30,7 @@ export const GROUP = aGroup({ id: 'a' }).id;
 
 /** One group named `a`, seen by one loop. */
 export function aReport(look: Look = {}): LoopReport {
-  const { afterMs = 0, target = 1, instances = [], nodes = [], pods = [], records = [], events = [], removed = [] } = look;
+  const { afterMs = 0, target = 1, instances = [], nodes = [], pods = [], records = [], events = [], removed = [], answered = [] } = look;
   const nowMs = START_MS + afterMs;
   const { id: _id, target: _target, template: _template, ...change } = look.group ?? {};
   const seen = anObservation([aGroup({ id: 'a', target, instances, ...change })], aCluster({ nodes, pods }), { nowMs, loopId: 7 });
@@ -40,6 +41,7 @@ export function aReport(look: Look = {}): LoopReport {
     observation: { ...seen, cloud: { ...seen.cloud, events } },
     rounds: [{ plan: aScaleUpPlan({ increases, ...look.plan }), increases: records }],
     scaleDown: look.scaleDown === undefined ? undefined : aScaleDownPlan(look.scaleDown),
+    answered,
     removed,
     state: { ...emptyLoopState(nowMs), ...look.state },
   });

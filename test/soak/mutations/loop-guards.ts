@@ -25,6 +25,24 @@ export const LOOP_GUARDS: readonly GuardTable[] = [
   },
   { test: 'test/scenarios/refused-writes.test.ts', guards: ['a refused write backs off its group'] },
   {
+    test: 'test/scenarios/slow-answers.test.ts',
+    guards: [
+      'a write that takes long holds up no other pool',
+      'pods of a write that was refused late wait for no regular loop',
+      { title: 'nodes of an increase use up quota as soon as it is sent', change: [" || written.kind === 'sent'", ''] },
+      'a pool with an unanswered write takes no other one',
+      'a write without success holds its pool no longer than it takes to read back',
+    ],
+  },
+  {
+    test: 'test/planning/state/increases/late-answers.test.ts',
+    quick: true,
+    guards: [
+      { title: 'a write that was refused late is no increase', change: ['followed?.id !== id', 'true'] },
+      { title: 'a group backs off until a write of it is accepted', change: ["outcome.kind === 'sent' ? state.backoffs :", ''] },
+    ],
+  },
+  {
     test: 'test/planning/state/failed-increases.test.ts',
     quick: true,
     guards: [

@@ -99,7 +99,7 @@ export async function startArmEmulator(options: ArmEmulatorOptions): Promise<Arm
     const seq = world.journal.nextSeq();
     const occasion = occasions.next(raw, world.clock.now());
     const { reply, fault } = gateway.answer({ ...request, seq, occasion });
-    return { reply: withRetryAfter(world, reply, fault), afterMs: delayOf(world, occasion, fault), manner: mannerOf(fault) };
+    return { reply: withRetryAfter(world, reply, fault), afterMs: delayOf(world, request, { occasion, fault }), manner: mannerOf(fault) };
   };
   const server = await listen({
     tls: options.tls,
@@ -191,8 +191,13 @@ function withRetryAfter(world: ArmWorld, reply: ArmReply, fault: FaultEffect | u
   return { ...reply, headers: { ...reply.headers, 'retry-after': world.throttle.retryAfter(fault.retryAfterSeconds) } };
 }
 
-function delayOf(world: ArmWorld, occasion: string, fault: FaultEffect | undefined): number {
-  const usual = world.draws.latency(`answer|${occasion}`, world.knobs.answerLatency);
+function delayOf(
+  { draws, knobs }: ArmWorld,
+  { method, path }: Pick<ArmRequest, 'method' | 'path'>,
+  { occasion, fault }: { readonly occasion: string; readonly fault: FaultEffect | undefined },
+): number {
+  const isAksWrite = method === 'PUT' && /\/microsoft\.containerservice\//i.test(path);
+  const usual = draws.latency(`answer|${occasion}`, isAksWrite ? knobs.aksAnswerLatency : knobs.answerLatency);
   return usual + (fault?.kind === 'delay' ? fault.ms : 0);
 }
 

@@ -21,10 +21,10 @@ export function increaseId({ increase, atMs }: Pick<IncreaseRecord, 'increase' |
   return `${loopId}/${increase.group}/${increase.to}/${atMs}`;
 }
 
-/** What is followed of an increase that the loop made, with no instance yet. undefined: Azure did not accept it. */
+/** What is followed of an increase that the loop made, with no instance yet. undefined: it was not sent, or not accepted. */
 export function followedSince(record: IncreaseRecord, loopId: number): FollowedInstances | undefined {
   const { increase, outcome, atMs: answeredAtMs } = record;
-  if (outcome.kind !== 'accepted') return undefined;
+  if (outcome.kind !== 'accepted' && outcome.kind !== 'sent') return undefined;
   const to = Math.max(increase.from, outcome.target);
   return { id: increaseId(record, loopId), to, answeredAtMs, instances: new Map(), failed: false, request: undefined };
 }

@@ -22,6 +22,12 @@ export function settleScaleUpTimes(state: LoopState, before: Pick<LoopState, 'in
   }, state);
 }
 
+/** Takes back the time of an increase that was not made. A later one of the group stays. */
+export function withoutScaleUpTime(state: LoopState, group: NodeGroupId, atMs: number): LoopState {
+  const times = state.groupTimes.get(group);
+  return times?.scaleUpMs === atMs ? takenBack(state, group, times) : state;
+}
+
 /** Increases by another writer that a dry run follows: its own increases would have started the cooldown. */
 export function noteFollowedWriters(state: LoopState, { cloud }: Observation): LoopState {
   return cloud.events.reduce((next, event) => {

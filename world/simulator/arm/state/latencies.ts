@@ -8,6 +8,8 @@ export interface ArmLatencies {
   readonly retailPageSize: number;
   /** Time until a response is sent, after it was made. */
   readonly answerLatency: Latency;
+  /** The same for a PUT to AKS, which checks it with other services first. */
+  readonly aksAnswerLatency: Latency;
   /** From accepting a scale-up to the instance showing in lists. */
   readonly instanceVisible: Latency;
   /** From accepting to the VM being allocated and starting. */
@@ -74,6 +76,7 @@ export const DEFAULT_LATENCIES: ArmLatencies = {
   pageSize: 100,
   retailPageSize: 1000,
   answerLatency: { p50: 0, p95: 0 },
+  aksAnswerLatency: { p50: 0, p95: 0 },
   instanceVisible: { p50: 3 * SECOND, p95: 8 * SECOND },
   allocated: { p50: 6 * SECOND, p95: 15 * SECOND },
   allocationRefused: { p50: 15 * SECOND, p95: 60 * SECOND },
