@@ -114,16 +114,16 @@ export interface NodeGroup {
   readonly kind: NodeGroupKind;
   readonly minSize: number;
   readonly maxSize: number;
-  /** The platform's limit of nodes in one pool, if it allows less than the configured maximum: then `maxSize` is what it allows. */
-  readonly poolLimit?: number;
-  /** The configured maximum, if it is above the limit of a whole pool. For people only; no decision reads it. */
-  readonly configuredMax?: number;
-  /** The limit that groups of this name share, and how many nodes it allows beside the targets of all. If absent, the group has its own. */
-  readonly sharedPool?: { readonly name: string; readonly limit: number; readonly room: number };
-  /** For people only; no decision reads it. Absent if unknown. */
-  readonly maxFrom?: MaximumOrigin;
-  /** The agent pool, AKS's own count of it, and AKS's operation in progress (`Upgrading`), for people only. Absent if unknown. */
-  readonly agentPool?: AgentPoolOfGroup;
+  /** The platform's limit of nodes in one pool, if it allows less than the configured maximum: then `maxSize` is what it allows. undefined: it does not. */
+  readonly poolLimit: number | undefined;
+  /** The configured maximum, if it is above the limit of a whole pool. For people only; no decision reads it. undefined: it is not. */
+  readonly configuredMax: number | undefined;
+  /** The limit that groups of this name share, and how many nodes it allows beside the targets of all. undefined: the group has its own. */
+  readonly sharedPool: { readonly name: string; readonly limit: number; readonly room: number } | undefined;
+  /** For people only; no decision reads it. undefined: unknown. */
+  readonly maxFrom: MaximumOrigin | undefined;
+  /** The agent pool, AKS's own count of it, and AKS's operation in progress (`Upgrading`), for people only. undefined: unknown. */
+  readonly agentPool: AgentPoolOfGroup | undefined;
   readonly target: TargetSize;
   /** undefined: the list of instances was never read. */
   readonly instances: readonly Instance[] | undefined;
@@ -132,14 +132,14 @@ export interface NodeGroup {
   readonly template: NodeTemplate | undefined;
   readonly vmSize: string;
   readonly priority: 'Regular' | 'Spot';
-  /** The hardware that sizes share, and how much of it one takes. Absent if unknown. */
-  readonly sizeFamily?: SizeFamily;
+  /** The hardware that sizes share, and how much of it one takes. undefined: unknown. */
+  readonly sizeFamily: SizeFamily | undefined;
   readonly zones: readonly string[];
   readonly options: NodeGroupOptions;
   /** Why it does not change now. */
   readonly blocks: GroupBlocks;
-  /** AKS's own count of the pool, if it differs from the size: the next operation of AKS on the pool sets the size to it. */
-  readonly aksCount?: number;
+  /** AKS's own count of the pool, if it differs from the size: the next operation of AKS on the pool sets the size to it. undefined: it does not. */
+  readonly aksCount: number | undefined;
 }
 
 /** Whether the group is atomic: its nodes come and are removed together or not at all. */

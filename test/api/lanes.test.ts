@@ -54,7 +54,7 @@ it.each([
   ['aks-web1-31774203-vmss', 'web'],
   ['general', undefined],
 ])('the family of %s is %s', (id, family) => {
-  expect(familyName({ id: nodeGroupId(id) })).toBe(family);
+  expect(familyName({ id: nodeGroupId(id), agentPool: undefined })).toBe(family);
 });
 
 it('a sum begins with what each pool had first', () => {

@@ -178,6 +178,13 @@ export function aGroup(options: GroupOptions = {}): NodeGroup {
     zones: [],
     options: {},
     blocks: recordedBlocks({ frozen, growthHeld, lastResort, deletionsWait }),
+    poolLimit: undefined,
+    configuredMax: undefined,
+    sharedPool: undefined,
+    maxFrom: undefined,
+    agentPool: undefined,
+    sizeFamily: undefined,
+    aksCount: undefined,
     ...rest,
   };
 }

@@ -22,8 +22,8 @@ export function limitedMaximum(
   { max }: Pick<RegisteredGroup, 'max'>,
   allowed: number,
 ): Pick<NodeGroup, 'maxSize' | 'poolLimit' | 'configuredMax'> {
-  if (max <= allowed) return { maxSize: max };
-  return { maxSize: allowed, poolLimit: MAX_POOL_NODES, ...(max > MAX_POOL_NODES ? { configuredMax: max } : {}) };
+  if (max <= allowed) return { maxSize: max, poolLimit: undefined, configuredMax: undefined };
+  return { maxSize: allowed, poolLimit: MAX_POOL_NODES, configuredMax: max > MAX_POOL_NODES ? max : undefined };
 }
 
 /** What the pool of the group can still take, for all sizes of a pool of type VirtualMachines together. `allowed` is {@link allowedSize}. */
@@ -31,7 +31,7 @@ export function sharedPoolOf(
   { kind, key }: Pick<RegisteredGroup, 'kind' | 'key'>,
   allowed: number,
   target: TargetSize,
-): Pick<NodeGroup, 'sharedPool'> {
-  if (kind !== 'vms-pool' || !target.known) return {};
-  return { sharedPool: { name: poolKeyOf(key), limit: MAX_POOL_NODES, room: Math.max(0, allowed - target.value) } };
+): NodeGroup['sharedPool'] {
+  if (kind !== 'vms-pool' || !target.known) return undefined;
+  return { name: poolKeyOf(key), limit: MAX_POOL_NODES, room: Math.max(0, allowed - target.value) };
 }

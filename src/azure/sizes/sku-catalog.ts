@@ -229,7 +229,7 @@ function isAmdGpu(vmSize: string): boolean {
 }
 
 /** Sizes with the same quota family share hardware. Without a quota family, the series and accelerator in the name are used. */
-export function sizeFamilyOf(sku: Sku | undefined): Pick<NodeGroup, 'sizeFamily'> {
+export function sizeFamilyOf(sku: Sku | undefined): NodeGroup['sizeFamily'] {
   const name = (sku?.quotaFamily || parseVmSize(sku?.name ?? '').groupKey).toLowerCase();
-  return sku === undefined || name === '' ? {} : { sizeFamily: { name, vcpus: sku.vcpus } };
+  return sku === undefined || name === '' ? undefined : { name, vcpus: sku.vcpus };
 }

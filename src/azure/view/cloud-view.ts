@@ -37,7 +37,6 @@ import type { TemplateSource } from '../rows/template-source.ts';
 import { allowedSize, limitedMaximum, sharedPoolOf } from '../groups/pool-limit.ts';
 import { sizeTemplateSource, sizeTarget } from '../groups/vms-pool-groups.ts';
 import { compareBy } from '../../lib/comparison.ts';
-import { defined } from '../../lib/defined.ts';
 import type { SlicedWork } from '../../lib/slices.ts';
 
 interface Built {
@@ -188,15 +187,14 @@ export class CloudViewBuilder {
     const { group, row } = input;
     const target = JSON.parse(input.target) as TargetSize;
     const pool = group.kind === 'scale-set' ? input.pool : undefined;
-    const aksCount = differingAksCount({ target, instances: input.instances }, pool);
     return {
       id: group.id,
       kind: groupKindOf(group, row?.value),
       minSize: group.min,
       ...limitedMaximum(group, input.allowedSize),
-      ...sharedPoolOf(group, input.allowedSize, target),
+      sharedPool: sharedPoolOf(group, input.allowedSize, target),
       maxFrom: maximumOrigin(group, input),
-      ...agentPoolOf(input),
+      agentPool: agentPoolOf(input),
       target: target.known ? { ...target, observedAtMs: input.observedAtMs } : target,
       instances: input.instances,
       instancesObservedAtMs: input.listedAtMs,
@@ -206,15 +204,15 @@ export class CloudViewBuilder {
       ...this.#size(input),
       options: nodeGroupOptionsOf(group.key, tagsOf(input), input.namedOptions),
       blocks: input.blocks,
-      ...defined({ aksCount }),
+      aksCount: differingAksCount({ target, instances: input.instances }, pool),
     };
   }
 
   #size(input: GroupInput): Pick<NodeGroup, 'vmSize' | 'priority' | 'sizeFamily' | 'zones'> {
     const source = this.#sourceOf(input);
-    if (source === undefined) return { vmSize: input.sku?.name ?? '', priority: 'Regular', zones: [] };
+    if (source === undefined) return { vmSize: input.sku?.name ?? '', priority: 'Regular', sizeFamily: undefined, zones: [] };
     const { vmSize, priority, zones, location } = source;
-    return { vmSize, priority, ...sizeFamilyOf(input.sku), zones: zones.map((zone) => zoneName(location, zone)) };
+    return { vmSize, priority, sizeFamily: sizeFamilyOf(input.sku), zones: zones.map((zone) => zoneName(location, zone)) };
   }
 
   #seenNodes(cluster: ClusterView, ownership: Ownership, nowMs: number): SeenNodes {

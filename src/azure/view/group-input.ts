@@ -37,12 +37,12 @@ export function maximumOrigin({ explicit, managed }: RegisteredGroup, input: Gro
   return max.trim() === '' ? 'discovery-rule' : 'tag';
 }
 
-export function agentPoolOf({ pool, blocks }: GroupRows & Pick<GroupInput, 'blocks'>): Pick<NodeGroup, 'agentPool'> {
-  if (pool === undefined) return {};
+export function agentPoolOf({ pool, blocks }: GroupRows & Pick<GroupInput, 'blocks'>): NodeGroup['agentPool'] {
+  if (pool === undefined) return undefined;
   // Operations of our own do not freeze the group.
   const operation = blocks.change === undefined || isSettled(pool.provisioningState) ? undefined : pool.provisioningState;
   const { name, labels, tags, count } = pool;
-  return { agentPool: { name, labels, tags, ...defined({ count, operation }) } };
+  return { name, labels, tags, ...defined({ count, operation }) };
 }
 
 export function isSameInput(left: GroupInput, right: GroupInput): boolean {

@@ -72,21 +72,38 @@ export function readDump(text: string, names: ResourceNames): Dump {
   };
 }
 
-/** A dump has the sentences of a group's blocks. */
-type StoredGroup = Omit<NodeGroup, 'blocks'> & BlockTexts;
+/** A dump has the sentences of a group's blocks, and nothing that is unknown. */
+type StoredGroup = Omit<NodeGroup, 'blocks' | Unknowable> & BlockTexts & { readonly [Key in Unknowable]?: NonNullable<NodeGroup[Key]> };
+type Unknowable = 'poolLimit' | 'configuredMax' | 'sharedPool' | 'maxFrom' | 'agentPool' | 'sizeFamily' | 'aksCount';
 type StoredObservation = Omit<Observation, 'cloud'> & {
   readonly cloud: Omit<Observation['cloud'], 'groups'> & { readonly groups: readonly StoredGroup[] };
 };
 
 function storedObservation(observation: Observation): StoredObservation {
   const { cloud } = observation;
-  const groups = cloud.groups.map(({ blocks, aksCount, ...group }) => ({ ...group, ...blockTexts(blocks), ...defined({ aksCount }) }));
+  const groups = cloud.groups.map(
+    ({ blocks, poolLimit, configuredMax, sharedPool, maxFrom, agentPool, sizeFamily, aksCount, ...group }) => {
+      const known = defined({ poolLimit, configuredMax, sharedPool, maxFrom, agentPool, sizeFamily, aksCount });
+      return { ...group, ...blockTexts(blocks), ...known };
+    },
+  );
   return { ...observation, cloud: { ...cloud, groups } };
 }
+
+const NOTHING_KNOWN: Readonly<Record<Unknowable, undefined>> = {
+  poolLimit: undefined,
+  configuredMax: undefined,
+  sharedPool: undefined,
+  maxFrom: undefined,
+  agentPool: undefined,
+  sizeFamily: undefined,
+  aksCount: undefined,
+};
 
 function totalObservation(stored: StoredObservation): Observation {
   const { cloud } = stored;
   const groups = cloud.groups.map(({ frozen, growthHeld, lastResort, deletionsWait, ...group }) => ({
+    ...NOTHING_KNOWN,
     ...group,
     blocks: recordedBlocks({ frozen, growthHeld, lastResort, deletionsWait }),
   }));

@@ -116,6 +116,13 @@ function groupOf(given: PoolInput): NodeGroup {
     zones: pool.zones,
     options: optionTagsOf(pool.tags),
     blocks: NO_BLOCKS,
+    poolLimit: undefined,
+    configuredMax: undefined,
+    sharedPool: undefined,
+    maxFrom: undefined,
+    agentPool: undefined,
+    sizeFamily: undefined,
+    aksCount: undefined,
   };
 }
 

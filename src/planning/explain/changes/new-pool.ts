@@ -49,9 +49,8 @@ function withAddedPool(world: World, change: NewPool, names: ResourceNames): Wor
   const { cluster, nowMs } = world.observation;
   const like = groupNamed(world, change.like);
   if (like?.template === undefined) return world;
-  const { sizeFamily: _family, ...rest } = like;
   const added: NodeGroup = {
-    ...rest,
+    ...like,
     id: addedPoolId(change.like),
     minSize: 0,
     maxSize: cluster.pendingPods.length,
@@ -59,6 +58,7 @@ function withAddedPool(world: World, change: NewPool, names: ResourceNames): Wor
     instances: [],
     template: templateOf(like.template, change, names),
     vmSize: '',
+    sizeFamily: undefined,
     zones: change.zone === undefined ? like.zones : [change.zone],
     blocks: { ...NO_BLOCKS, deletion: like.blocks.deletion },
   };

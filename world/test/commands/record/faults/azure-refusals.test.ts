@@ -17,7 +17,7 @@ function failed(change: Partial<Instance>): Pick<NodeGroup, 'id' | 'agentPool' |
     createdAtMs: NOW_MS - 60_000,
     ...change,
   };
-  return { id: nodeGroupId('aks-general-12345678-vmss'), instances: [instance] };
+  return { id: nodeGroupId('aks-general-12345678-vmss'), instances: [instance], agentPool: undefined };
 }
 
 describe('a VM in the list of its scale set', () => {
