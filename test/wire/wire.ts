@@ -1,0 +1,64 @@
+/** Holds recordings of the real Azure against the daemon and the world. Must not know how its result is shown. */
+import { readRecordings, type Recordings } from './recordings/read-recordings.ts';
+import type { Interaction } from './recordings/interaction.ts';
+import { wireCallOf } from './recordings/wire-call.ts';
+import { checkAnswer, type JudgedAnswer } from './adapter/adapter-check.ts';
+import { Findings, inOrder, isArgued, type ArguedDifference, type Finding } from './finding.ts';
+
+export interface WireOptions {
+  readonly folder: string;
+  /** Answers before this time are not judged, ms since the epoch. Those without a date are. undefined: all are. */
+  readonly sinceMs: number | undefined;
+  readonly argued: readonly ArguedDifference[];
+}
+
+export interface WireResult {
+  readonly files: number;
+  readonly interactions: number;
+  /** Requests that the daemon does not make. */
+  readonly skipped: number;
+  readonly old: number;
+  readonly judged: number;
+  readonly findings: readonly Finding[];
+  readonly argued: readonly Finding[];
+}
+
+/** @throws Error if the folder cannot be listed. */
+export async function runWire({ folder, sinceMs, argued }: WireOptions): Promise<WireResult> {
+  const recordings = readRecordings(folder);
+  const isOld = ({ dateMs }: Interaction): boolean => sinceMs !== undefined && dateMs !== undefined && dateMs < sinceMs;
+  const recent = recordings.interactions.filter((each) => !isOld(each));
+  const judged = recent.flatMap(judgedAnswer);
+  const findings = new Findings();
+  noteBroken(recordings, findings);
+  for (const answer of judged) await checkAnswer(answer, findings);
+  const all = inOrder(findings.list().filter((each) => !isTolerated(each)));
+  return {
+    files: recordings.files,
+    interactions: recordings.interactions.length,
+    skipped: recent.length - judged.length,
+    old: recordings.interactions.length - recent.length,
+    judged: judged.length,
+    findings: all.filter((each) => !isArgued(each, argued)),
+    argued: all.filter((each) => isArgued(each, argued)),
+  };
+}
+
+/** An answer of a resource that is being made or deleted lacks fields. */
+const TOLERATED_SHARE = 0.05;
+
+function isTolerated({ weight, what, count, of }: Finding): boolean {
+  return weight === 'daemon' && / without /.test(what) && count <= of * TOLERATED_SHARE;
+}
+
+function judgedAnswer(interaction: Interaction): readonly JudgedAnswer[] {
+  const call = wireCallOf(interaction);
+  if (call === undefined) return [];
+  const provider = call.kind.startsWith('getOperation') ? ` ${call.provider}` : '';
+  return [{ interaction, call, route: `${call.kind}${provider} ${interaction.status}` }];
+}
+
+function noteBroken({ broken }: Recordings, findings: Findings): void {
+  for (const { file, index, reason } of broken)
+    findings.add('daemon', 'recordings', `cannot be read: ${reason}`, { file, index: index ?? 0 });
+}
