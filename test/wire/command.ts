@@ -2,9 +2,10 @@
 import { parseArgs } from 'node:util';
 import { ARGUED } from './argued.ts';
 import { reportOf } from './report.ts';
-import { runWire } from './wire.ts';
+import { runWire, type WireOptions } from './wire.ts';
+import { worldExamples } from './world/world-examples.ts';
 
-export const USAGE = `Usage: npm run wire -- --recordings DIR [--since YYYY-MM-DD] [--json]
+const USAGE = `Usage: npm run wire -- --recordings DIR [--since YYYY-MM-DD] [--json]
 
 Compares recordings of the real Azure with the daemon and with the simulated world. Reads files alone; nothing is sent to Azure.
 
@@ -26,12 +27,15 @@ interface Order {
 }
 
 /** Never rejects for a wrong command line or folder. */
-export async function wireCommand(argv: readonly string[], argued = ARGUED): Promise<Outcome> {
+export async function wireCommand(
+  argv: readonly string[],
+  parts: Pick<WireOptions, 'argued' | 'examples'> = { argued: ARGUED, examples: worldExamples },
+): Promise<Outcome> {
   const order = orderOf(argv);
   if (typeof order === 'string') return { code: 2, out: '', err: `wire: ${order}\n\n${USAGE}` };
   let result;
   try {
-    result = await runWire({ ...order, argued });
+    result = await runWire({ ...order, ...parts });
   } catch (thrown) {
     // The folder of the command line cannot be listed. A broken file in it is a finding.
     if (!(thrown instanceof Error && 'syscall' in thrown)) throw thrown;

@@ -3,6 +3,9 @@ import { readRecordings, type Recordings } from './recordings/read-recordings.ts
 import type { Interaction } from './recordings/interaction.ts';
 import { wireCallOf } from './recordings/wire-call.ts';
 import { checkAnswer, type JudgedAnswer } from './adapter/adapter-check.ts';
+import { checkShapes } from './world/shape-check.ts';
+import type { WorldAnswer } from './world/world-client.ts';
+import { operationTimes, type OperationTimes } from './operation-times.ts';
 import { Findings, inOrder, isArgued, type ArguedDifference, type Finding } from './finding.ts';
 
 export interface WireOptions {
@@ -10,6 +13,8 @@ export interface WireOptions {
   /** Answers before this time are not judged, ms since the epoch. Those without a date are. undefined: all are. */
   readonly sinceMs: number | undefined;
   readonly argued: readonly ArguedDifference[];
+  /** The world's own answers. */
+  readonly examples: () => Promise<readonly WorldAnswer[]>;
 }
 
 export interface WireResult {
@@ -19,12 +24,15 @@ export interface WireResult {
   readonly skipped: number;
   readonly old: number;
   readonly judged: number;
+  readonly operations: readonly OperationTimes[];
+  /** Kinds of answers that the world gives in no example. */
+  readonly notCompared: readonly string[];
   readonly findings: readonly Finding[];
   readonly argued: readonly Finding[];
 }
 
 /** @throws Error if the folder cannot be listed. */
-export async function runWire({ folder, sinceMs, argued }: WireOptions): Promise<WireResult> {
+export async function runWire({ folder, sinceMs, argued, examples }: WireOptions): Promise<WireResult> {
   const recordings = readRecordings(folder);
   const isOld = ({ dateMs }: Interaction): boolean => sinceMs !== undefined && dateMs !== undefined && dateMs < sinceMs;
   const recent = recordings.interactions.filter((each) => !isOld(each));
@@ -32,13 +40,16 @@ export async function runWire({ folder, sinceMs, argued }: WireOptions): Promise
   const findings = new Findings();
   noteBroken(recordings, findings);
   for (const answer of judged) await checkAnswer(answer, findings);
-  const all = inOrder(findings.list().filter((each) => !isTolerated(each)));
+  const shapes = checkShapes(judged, judged.length === 0 ? [] : await examples());
+  const all = inOrder([...findings.list().filter((each) => !isTolerated(each)), ...shapes.findings]);
   return {
     files: recordings.files,
     interactions: recordings.interactions.length,
     skipped: recent.length - judged.length,
     old: recordings.interactions.length - recent.length,
     judged: judged.length,
+    operations: operationTimes(recent),
+    notCompared: shapes.notCompared,
     findings: all.filter((each) => !isArgued(each, argued)),
     argued: all.filter((each) => isArgued(each, argued)),
   };

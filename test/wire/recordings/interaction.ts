@@ -45,7 +45,16 @@ const REMOVED_BY_CLI = [
 ];
 
 /** Headers that recorders often remove. One that no answer of a file has counts as removed there. */
-const OFTEN_REMOVED = [...REMOVED_BY_CLI, 'date', 'x-ms-ratelimit-remaining-resource', 'x-ms-request-charge', 'x-msedge-ref', 'server'];
+const OFTEN_REMOVED = [
+  ...REMOVED_BY_CLI,
+  'date',
+  'x-ms-operation-identifier',
+  'x-ms-ratelimit-remaining-resource',
+  'x-ms-ratelimit-remaining-subscription-writes',
+  'x-ms-ratelimit-remaining-subscription-deletes',
+  'x-ms-request-charge',
+  'x-msedge-ref',
+];
 
 /** Which headers were removed from the answers of one file. */
 export function scrubbedHeaders(form: RecordingForm, answers: readonly ReadonlyMap<string, string>[]): ReadonlySet<string> {
