@@ -19,7 +19,7 @@ import { runWire } from './wire.ts';
 
 async function daemonFindings(answers: readonly SyntheticAnswer[]): Promise<readonly Finding[]> {
   const folder = recordingsIn({ 'session.json': powerShellJson(answers) });
-  const { findings } = await runWire({ folder, sinceMs: undefined, argued: [], examples: () => Promise.resolve([]) });
+  const { findings } = await runWire({ folder, sinceMs: undefined, specs: undefined, argued: [], examples: () => Promise.resolve([]) });
   return findings.filter(({ weight }) => weight === 'daemon');
 }
 

@@ -37,8 +37,8 @@ describe('the command', () => {
   it('leaves out answers of before a day', async () => {
     const folder = recordingsIn({ 'a.yaml': goYaml([NEW_STATE, { ...NEW_STATE, headers: { Date: 'Fri, 03 Jan 2025 01:00:00 GMT' } }]) });
     const { out } = await wireCommand(['--recordings', folder, '--since', '2026-01-01', '--json'], NOTHING);
-    const result = JSON.parse(out) as { readonly old: number; readonly judged: number };
-    expect({ DATE, old: result.old, judged: result.judged }).toEqual({ DATE, old: 1, judged: 1 });
+    const { recordings } = JSON.parse(out) as WireResult;
+    expect({ DATE, old: recordings?.old, judged: recordings?.judged }).toEqual({ DATE, old: 1, judged: 1 });
   });
 
   it('reports a broken file as a finding', async () => {
@@ -60,17 +60,8 @@ describe('the command', () => {
 });
 
 describe('the table', () => {
-  const result: WireResult = {
-    files: 1,
-    interactions: 3,
-    skipped: 0,
-    old: 0,
-    judged: 3,
-    operations: [],
-    notCompared: [],
-    findings: [],
-    argued: [],
-  };
+  const recordings = { files: 1, interactions: 3, skipped: 0, old: 0, judged: 3, operations: [], notCompared: [] };
+  const result: WireResult = { recordings, documents: undefined, findings: [], argued: [] };
   const aFinding = (more: Partial<Finding>): Finding => ({
     weight: 'form',
     route: 'getVm 200',
@@ -93,7 +84,7 @@ describe('the table', () => {
 
   it('shows durations and what was not compared', () => {
     const times = { verb: 'PUT x', count: 3, medianSeconds: 20, longestSeconds: 40, words: ['InProgress'], headers: ['location'] };
-    const text = reportOf({ ...result, operations: [times], notCompared: ['getSubnet 200'] });
+    const text = reportOf({ ...result, recordings: { ...recordings, operations: [times], notCompared: ['getSubnet 200'] } });
     expect(text).toMatch(/PUT x +3 +20 s +40 s +location +InProgress\n/);
     expect(text).toContain('Without an example of the world: getSubnet 200.');
   });

@@ -5,12 +5,14 @@ import { reportOf } from './report.ts';
 import { runWire, type WireOptions } from './wire.ts';
 import { worldExamples } from './world/world-examples.ts';
 
-const USAGE = `Usage: npm run wire -- --recordings DIR [--since YYYY-MM-DD] [--json]
+const USAGE = `Usage: npm run wire -- [--recordings DIR [--since YYYY-MM-DD]] [--specs DIR] [--json]
 
-Compares recordings of the real Azure with the daemon and with the simulated world. Reads files alone; nothing is sent to Azure.
+Compares recordings of the real Azure and its published documents with the daemon and with the simulated world. Reads files alone; nothing
+is sent to Azure.
 
   --recordings DIR  a folder with recordings of Azure's CLI, of go-vcr, of the SDK's test proxy or of PowerShell
   --since DATE      leaves out answers that were recorded before this day
+  --specs DIR       a folder with OpenAPI documents of Azure, as in Azure/azure-rest-api-specs
   --json            prints the result for programs
 `;
 
@@ -20,11 +22,7 @@ export interface Outcome {
   readonly err: string;
 }
 
-interface Order {
-  readonly folder: string;
-  readonly sinceMs: number | undefined;
-  readonly json: boolean;
-}
+type Order = Pick<WireOptions, 'folder' | 'sinceMs' | 'specs'> & { readonly json: boolean };
 
 /** Never rejects for a wrong command line or folder. */
 export async function wireCommand(
@@ -48,12 +46,17 @@ export async function wireCommand(
 /** A text: what is wrong. */
 function orderOf(argv: readonly string[]): Order | string {
   try {
-    const options = { recordings: { type: 'string' }, since: { type: 'string' }, json: { type: 'boolean', default: false } } as const;
+    const options = {
+      recordings: { type: 'string' },
+      specs: { type: 'string' },
+      since: { type: 'string' },
+      json: { type: 'boolean', default: false },
+    } as const;
     const { values } = parseArgs({ args: [...argv], options });
-    if (values.recordings === undefined) return '--recordings names no folder';
+    if (values.recordings === undefined && values.specs === undefined) return 'neither --recordings nor --specs names a folder';
     const sinceMs = values.since === undefined ? undefined : Date.parse(values.since);
     if (sinceMs !== undefined && Number.isNaN(sinceMs)) return `--since is "${values.since}"; it must be a day such as 2026-01-01`;
-    return { folder: values.recordings, sinceMs, json: values.json };
+    return { folder: values.recordings, sinceMs, specs: values.specs, json: values.json };
   } catch (thrown) {
     // parseArgs names the option that it does not know.
     if (thrown instanceof TypeError) return thrown.message;

@@ -10,21 +10,29 @@ const TITLES: Readonly<Record<Weight, string>> = {
 };
 
 export function reportOf(result: WireResult): string {
-  const { files, interactions, skipped, old, judged, findings, argued, notCompared, operations } = result;
+  const { recordings, documents, findings, argued } = result;
+  const notCompared = recordings?.notCompared ?? [];
   const lines = [
-    `${interactions} recorded answers in ${files} files: ${judged} judged, ${skipped} of other calls, ${old} older than asked for.`,
+    ...(recordings === undefined ? [] : [countsOf(recordings)]),
+    ...(documents === undefined
+      ? []
+      : [`${documents.documents} documents, ${documents.answers} answers of the world and ${documents.requests} requests of the daemon.`]),
     ...WEIGHTS.flatMap((weight) =>
       differencesOf(
         weight,
         findings.filter((each) => each.weight === weight),
       ),
     ),
-    ...timesOf(operations),
+    ...timesOf(recordings?.operations ?? []),
     ...(notCompared.length === 0 ? [] : ['', `Without an example of the world: ${notCompared.join(', ')}.`]),
     '',
     `${findings.length} differences, and ${argued.length} more that are argued.`,
   ];
   return `${lines.join('\n')}\n`;
+}
+
+function countsOf({ files, interactions, skipped, old, judged }: NonNullable<WireResult['recordings']>): string {
+  return `${interactions} recorded answers in ${files} files: ${judged} judged, ${skipped} of other calls, ${old} older than asked for.`;
 }
 
 function differencesOf(weight: Weight, findings: readonly Finding[]): readonly string[] {

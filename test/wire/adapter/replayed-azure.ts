@@ -6,6 +6,7 @@ import {
   createPipelineRequest,
   type HttpClient,
   type HttpMethods,
+  type PipelineRequest,
   type PipelineResponse,
 } from '@azure/core-rest-pipeline';
 import { AKS_API_VERSION, createRawClient } from '../../../src/azure/arm/agent-pool-api.ts';
@@ -33,20 +34,18 @@ export interface ReplayedAzure {
   readonly untouched: Pick<ArmClients, 'compute' | 'containers'>;
 }
 
-/** Clients that get this answer to every request. */
-export function replay(answer: RecordedAnswer): ReplayedAzure {
+/** Clients that get this answer to every request. `onRequest` sees what the daemon would send. */
+export function replay(answer: RecordedAnswer, onRequest: (request: PipelineRequest) => void = () => undefined): ReplayedAzure {
   const endpoint = answer.uri.origin;
   const clock = new FakeClock(answer.dateMs ?? 0);
   const rateLimits = new RateLimits(clock, METRICS);
   const calls = new ArmCalls({ clock, metrics: METRICS, rateLimits, endpoint, timeoutMs: 1_000, maxConcurrent: 1, random: () => 0 });
   const httpClient: HttpClient = {
-    sendRequest: (request) =>
-      Promise.resolve({
-        request,
-        status: answer.status,
-        headers: createHttpHeaders(Object.fromEntries(answer.headers)),
-        bodyAsText: answer.body,
-      }),
+    sendRequest: (request) => {
+      onRequest(request);
+      const headers = createHttpHeaders(Object.fromEntries(answer.headers));
+      return Promise.resolve({ request, status: answer.status, headers, bodyAsText: answer.body });
+    },
   };
   const plain = { endpoint, httpClient, retryOptions: { maxRetries: 0 }, credentials: { scopes: [`${endpoint}/.default`] } };
   const options = { ...plain, additionalPolicies: [{ position: 'perRetry' as const, policy: calls.policy }] };
