@@ -155,6 +155,11 @@ describe('answers that the daemon misreads or does not know', () => {
       { path: OPERATION, body: { status: 'Levitating' } },
       'unknown word for the state of an operation: Levitating',
     ],
+    [
+      'a new word of an operation that counts',
+      { path: OPERATION, body: { status: 'Levitating: 3/12 nodes' } },
+      'unknown word for the state of an operation: Levitating: N/N nodes',
+    ],
     ['an operation without a word', { path: OPERATION, body: { name: '1' } }, 'an operation has no status'],
     [
       'a new code of an operation',

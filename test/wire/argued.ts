@@ -9,9 +9,6 @@ const OLD_NAMES =
 
 export const ARGUED: readonly ArguedDifference[] = [
   { route: '*', what: 'the world lacks limit *?Min', reason: OLD_NAMES, date: '2026-11-23' },
-  { route: 'getVm *', what: 'unknown rate limit: LowCostGet*Min', reason: OLD_NAMES, date: '2026-11-23' },
-  { route: 'listUsages *', what: 'unknown rate limit: GetSubscriptionInfo*Min', reason: OLD_NAMES, date: '2026-11-23' },
-  { route: 'deleteInstances *', what: 'unknown rate limit: VMScaleSetActions*Min', reason: OLD_NAMES, date: '2026-11-23' },
   {
     route: '*',
     what: 'unknown rate limit: VMScaleSetBatchedVMRequests*',
@@ -22,6 +19,18 @@ export const ARGUED: readonly ArguedDifference[] = [
     route: '*',
     what: 'unknown rate limit: VmssQueuedVMOperations',
     reason: 'The length of a queue, which is 0 at rest: no number of calls that are left. It is published as a metric.',
+    date: '2026-11-23',
+  },
+  {
+    route: 'getOperation aks *',
+    what: 'unknown word for the state of an operation: CreatingAgentPool*',
+    reason: 'AKS shows in this word how far it is. The daemon takes every word but those of an end for an operation that runs.',
+    date: '2026-11-23',
+  },
+  {
+    route: 'getOperation aks *',
+    what: 'unknown word for the state of an operation: ProvisioningNetworkResources',
+    reason: 'A step of a new cluster. The daemon takes every word but those of an end for an operation that runs.',
     date: '2026-11-23',
   },
   {
