@@ -92,7 +92,7 @@ export const ARM_ROUTES: readonly Route[] = [
   { method: 'POST', template: `${SET}/delete`, answer: deleteInstances, compute: 'DeleteVMScaleSet' },
   ...ACTIONS.flatMap(setActionRoutes),
   ...UNSUPPORTED_OF_SETS.map((name) => ({ method: 'POST', template: `${SET}/${name}`, answer: refuseUnsupported(name) })),
-  { method: 'GET', template: INSTANCES, answer: listInstances, compute: 'HighCostGetVMScaleSet' },
+  { method: 'GET', template: INSTANCES, answer: listInstances, compute: 'ListVMScaleSetVMs' },
   { method: 'GET', template: `${INSTANCES}/{instance}`, answer: getInstance, compute: 'GetVMScaleSetVM' },
   { method: 'DELETE', template: `${INSTANCES}/{instance}`, answer: deleteInstance, compute: 'DeleteVMScaleSetVM' },
   { method: 'GET', template: `${INSTANCES}/{instance}/instanceView`, answer: getInstanceView, compute: 'GetVMScaleSetVM' },

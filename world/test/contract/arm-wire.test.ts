@@ -298,7 +298,7 @@ describe('budgets, word by word', () => {
       expect(first.headers['x-ms-request-charge']).toBe('1');
       expect(first.headers['x-ms-ratelimit-remaining-resource']).toBe(
         'Microsoft.Compute/CreateVMScaleSetSubscriptionMaximum;374,Microsoft.Compute/CreateVMScaleSetResource;11,' +
-          'Microsoft.Compute/VMScaleSetBatchedVMRequestsSubscriptionMaximum;6000,Microsoft.Compute/VmssQueuedVMOperations;0',
+          'Microsoft.Compute/VMScaleSetBatchedVMRequestsSubscriptionMaximum;5999,Microsoft.Compute/VmssQueuedVMOperations;0',
       );
       let refused = first;
       for (let capacity = 4; refused.status !== 429; capacity++) refused = await scale(rig, 'a', capacity);

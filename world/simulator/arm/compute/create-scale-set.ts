@@ -10,6 +10,7 @@ import { findVmSize } from '../state/vm-sizes.ts';
 import { growSet, seedInSet } from './create-vm.ts';
 import { beginOperation, operationHeaders } from './operations.ts';
 import { extraFor } from './overprovisioning.ts';
+import { chargeWrite } from './request-charge.ts';
 import { modelOfPool, renderSet } from './scale-set-document.ts';
 import { setKey } from './set-capacity.ts';
 
@@ -121,7 +122,7 @@ export function createScaleSet(world: ArmWorld, request: ArmRequest): ArmReply {
   const etag = etagText(set.etag);
   return {
     status: 201,
-    headers: { etag, ...operationHeaders(world, request, operation, 'write') },
+    headers: { etag, ...chargeWrite(world, pool.count), ...operationHeaders(world, request, operation, 'write') },
     body: renderSet(set),
     trace: { etagOut: etag, capacityBefore: 0, capacityAfter: capacityOf(set), opId: operation.id, charge: pool.count },
   };

@@ -1,4 +1,5 @@
 /** Actions on VMs other than creation and deletion: power, manual repair and their own settings. */
+import { isDeepStrictEqual } from 'node:util';
 import { armError } from '../http/errors.ts';
 import { renderVm } from './instance-document.ts';
 import { withInstance, withNamed } from './instances.ts';
@@ -7,6 +8,7 @@ import { isJsonObject, mergePatch, pick, pickObject, type JsonObject } from '../
 import { deallocateVm, powerOffVm, restartVm, startVm } from './vm-lifecycle.ts';
 import { param, type ArmReply, type ArmRequest, type Principal } from '../http/messages.ts';
 import { beginOperation, operationHeaders, recordDone } from './operations.ts';
+import { chargeWrite } from './request-charge.ts';
 import { refuseByCondition } from '../http/preconditions.ts';
 import { protectionOf, refuseProtected } from './instance-protection.ts';
 import { setKey } from './set-capacity.ts';
@@ -81,7 +83,7 @@ export function applyAction(
   });
   return {
     status: 202,
-    headers: { 'x-ms-request-charge': String(moving.length), ...operationHeaders(world, request, operation, 'action') },
+    headers: { ...chargeWrite(world, moving.length), ...operationHeaders(world, request, operation, 'action') },
     trace: { opId: operation.id, charge: moving.length },
   };
 }
@@ -90,13 +92,13 @@ export function applyAction(
 const WRITABLE = ['tags', 'properties'];
 const READ_ONLY_PROPERTIES = ['provisioningState', 'vmId', 'instanceView', 'latestModelApplied', 'timeCreated', 'hardwareProfile'];
 
-/** PUT of one instance: its protection, tags, data disks, and fields that this emulator does not know. The etag is that of its set. */
+/** PUT of one instance: its protection, tags, data disks, and fields that this emulator does not know. It moves the etag of the set, too. */
 export function putInstance(world: ArmWorld, request: ArmRequest): ArmReply {
   return withInstance(world, request, (set, vm) => {
-    const stale = refuseByCondition(request, etagText(set.etag));
+    const stale = refuseByCondition(request, etagText(vm.etag));
     if (stale !== undefined) return stale;
     return acceptVmWrite(world, request, vm, {
-      etag: () => etagText(++set.etag),
+      moved: () => set.etag++,
       body: () => renderVm(world, vm, { set, expand: false }),
     });
   });
@@ -116,26 +118,32 @@ export function moveDisks(world: ArmWorld, request: ArmRequest, vm: Vm): ArmRepl
 }
 
 export interface VmWrite {
-  /** Moves the etag that clients see, and returns it. */
-  readonly etag: () => string;
+  /** Called when the VM's etag has moved. */
+  readonly moved?: () => void;
   readonly body: () => JsonObject;
 }
 
 /** Accepts what a body says about an existing VM, or refuses all of it. */
-export function acceptVmWrite(world: ArmWorld, request: ArmRequest, vm: Vm, { etag, body }: VmWrite): ArmReply {
+export function acceptVmWrite(world: ArmWorld, request: ArmRequest, vm: Vm, { moved, body }: VmWrite): ArmReply {
   if (!isJsonObject(request.body)) return armError(400, 'InvalidRequestContent', 'The request content was invalid: an object is expected.');
   const listed = pick(request.body, 'properties', 'storageProfile', 'dataDisks');
   const change = Array.isArray(listed) ? planDataDisks(world, vm, listed) : { attach: [], detach: [] };
   if (isRefusal(change)) return change;
+  const before = body();
   vm.own = mergePatch(vm.own, writable(request.body));
-  vm.etag++;
+  const isEffective = change.attach.length + change.detach.length > 0 || !isDeepStrictEqual(body(), before);
+  if (isEffective) {
+    vm.etag++;
+    moved?.();
+  }
   const operation = beginVmUpdate(world, vm, { change, principal: request.principal });
-  const current = etag();
+  const etag = etagText(vm.etag);
+  const charge = isEffective ? 1 : 0;
   return {
     status: 200,
-    headers: { etag: current, 'x-ms-request-charge': '1', ...operationHeaders(world, request, operation, 'write') },
-    body: body(),
-    trace: { etagOut: current, opId: operation.id, charge: 1 },
+    headers: { etag, ...chargeWrite(world, charge), ...operationHeaders(world, request, operation, 'write') },
+    body: mergePatch(body(), { properties: { provisioningState: 'Updating' } }),
+    trace: { etagOut: etag, opId: operation.id, charge },
   };
 }
 

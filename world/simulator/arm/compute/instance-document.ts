@@ -22,7 +22,7 @@ export function renderVm(
     tags: set === undefined ? standaloneTags(world, vm) : pick(set.document, 'tags'),
     ...(uniform ? { sku: { name: vm.vmSize, tier: 'Standard' } } : {}),
     ...(vm.zone === undefined ? {} : { zones: [vm.zone] }),
-    etag: etagText(uniform && set !== undefined ? set.etag : vm.etag),
+    etag: etagText(vm.etag),
     properties: {
       ...commonProperties(vm, set),
       ...(uniform ? uniformProperties(vm, set) : flexProperties(vm, set)),
@@ -31,6 +31,27 @@ export function renderVm(
     ...(vm.power === 'none' ? {} : { resources: [extensionOf(vm)] }),
   };
   return mergePatch(shown, vm.own);
+}
+
+/**
+ * A VM of a Flexible set as its set shows it, alone or in the list of its instances: hardly more than its name (recorded by
+ * azure-powershell, November 2025). Everything else is in the list of VMs.
+ */
+export function renderMember({ spec }: ArmWorld, { resourceId }: ScaleSet, { name }: Vm): JsonObject {
+  const type = 'Microsoft.Compute/virtualMachineScaleSets/virtualMachines';
+  return {
+    name,
+    id: `${resourceId}/virtualMachines/${name}`,
+    type,
+    location: displayedLocation(spec.location),
+    instanceId: name,
+    zones: [null],
+  };
+}
+
+/** A location in another letter case, as this view of Azure spells it. */
+function displayedLocation(location: string): string {
+  return location.charAt(0).toUpperCase() + location.slice(1);
 }
 
 function extensionOf(vm: Vm): JsonObject {

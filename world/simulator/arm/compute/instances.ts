@@ -1,10 +1,11 @@
 /** The instances of Uniform sets: lists, single reads, and the actions that name them. */
-import { entityNotFound, invalidParameter } from '../http/errors.ts';
-import { instanceView, isOfLatestModel, renderVm, statusCodes } from './instance-document.ts';
+import { entityNotFound, invalidParameter, notInstanceNumber } from '../http/errors.ts';
+import { instanceView, isOfLatestModel, renderMember, renderVm, statusCodes } from './instance-document.ts';
 import { pick, type Json } from '../http/json.ts';
 import { param, type ArmReply, type ArmRequest } from '../http/messages.ts';
 import { operationHeaders } from './operations.ts';
 import { answerPage } from '../http/paging.ts';
+import { chargeViews, chargeWrite } from './request-charge.ts';
 import { isForced, protectionOf, refuseForce, refuseProtected } from './instance-protection.ts';
 import { acceptRemoval } from './set-capacity.ts';
 import { notFound, setOf } from './scale-sets.ts';
@@ -24,14 +25,18 @@ export function listInstances(world: ArmWorld, request: ArmRequest): ArmReply {
   if (set === undefined) return notFound(world, request);
   const passes = instanceFilter(request.query['$filter'], set);
   if (passes === undefined) return invalidParameter('$filter', 'The value of parameter $filter is invalid.');
-  const items = set.kind === 'uniform' ? [...set.vms.values()].filter((vm) => isVisible(world, vm) && passes(vm)) : [];
   const expand = wantsView(request);
-  return answerPage(request, {
-    items,
+  let shown = 0;
+  const page = answerPage(request, {
+    items: [...set.vms.values()].filter((vm) => isVisible(world, vm) && passes(vm)),
     keyOf: (vm) => vm.key,
     pageSize: world.knobs.pageSize,
-    render: (vm) => renderVm(world, vm, { set, expand }),
+    render: (vm) => {
+      shown++;
+      return set.kind === 'uniform' ? renderVm(world, vm, { set, expand }) : renderMember(world, set, vm);
+    },
   });
+  return page.status === 200 ? { ...page, headers: chargeViews(world, shown) } : page;
 }
 
 /** The two filters that clients are known to use. undefined: another filter. */
@@ -46,11 +51,31 @@ function instanceFilter(filter: string | undefined, set: ScaleSet): ((vm: Vm) =>
 }
 
 export function getInstance(world: ArmWorld, request: ArmRequest): ArmReply {
-  return withInstance(world, request, (set, vm) => ({ status: 200, body: renderVm(world, vm, { set, expand: wantsView(request) }) }));
+  const shown = (set: ScaleSet, vm: Vm): ArmReply => ({
+    status: 200,
+    headers: { etag: etagText(vm.etag) },
+    body: renderVm(world, vm, { set, expand: wantsView(request) }),
+  });
+  return viewOne(world, memberOfFlexible(world, request) ?? withInstance(world, request, shown));
 }
 
 export function getInstanceView(world: ArmWorld, request: ArmRequest): ArmReply {
-  return withInstance(world, request, (_set, vm) => ({ status: 200, body: instanceView(world, vm) }));
+  return viewOne(
+    world,
+    withInstance(world, request, (_set, vm) => ({ status: 200, body: instanceView(world, vm) })),
+  );
+}
+
+/** A read of one instance costs one view, even if it is refused. One of an instance that is not there is not recorded. */
+function viewOne(world: ArmWorld, reply: ArmReply): ArmReply {
+  return reply.status === 404 ? reply : { ...reply, headers: { ...chargeViews(world, 1), ...reply.headers } };
+}
+
+/** A VM of a Flexible set as its set shows it. undefined: it is in none. */
+function memberOfFlexible(world: ArmWorld, request: ArmRequest): ArmReply | undefined {
+  const set = setOf(world, request);
+  const vm = set?.kind === 'flexible' ? set.vms.get(param(request, 'instance').toLowerCase()) : undefined;
+  return set === undefined || vm === undefined ? undefined : { status: 200, body: renderMember(world, set, vm) };
 }
 
 /** The deletion of an instance that does not exist succeeds. */
@@ -63,6 +88,7 @@ export function deleteInstance(world: ArmWorld, request: ArmRequest): ArmReply {
 export function withInstance(world: ArmWorld, request: ArmRequest, answer: (set: ScaleSet, vm: Vm) => ArmReply): ArmReply {
   const set = setOf(world, request);
   if (set === undefined) return notFound(world, request);
+  if (set.kind === 'uniform' && !/^\d+$/.test(param(request, 'instance'))) return notInstanceNumber();
   const vm = set.kind === 'uniform' ? set.vms.get(param(request, 'instance')) : undefined;
   return vm === undefined ? entityNotFound() : answer(set, vm);
 }
@@ -92,7 +118,7 @@ function remove(
   const operation = acceptRemoval(world, set, { vms, forced, principal: request.principal, named });
   return {
     status: 202,
-    headers: { 'x-ms-request-charge': String(vms.length), ...operationHeaders(world, request, operation, 'action') },
+    headers: { ...chargeWrite(world, vms.length), ...operationHeaders(world, request, operation, 'action') },
     trace: {
       capacityBefore: before,
       capacityAfter: goalOf(set),
@@ -123,7 +149,7 @@ function readIds(set: ScaleSet, ids: Json | undefined): NamedInstances | ArmRepl
   const list = Array.isArray(ids) ? [...new Set(ids.map(String))] : ['*'];
   if (list.includes('*')) return { vms: [...set.vms.values()], all: true };
   const notNumber = list.find((id) => set.kind === 'uniform' && !/^\d+$/.test(id));
-  if (notNumber !== undefined) return invalidParameter('instanceId', 'Virtual Machine Scale Set VM instanceId must be a number.');
+  if (notNumber !== undefined) return notInstanceNumber();
   const unknown = list.find((id) => set.vms.get(id.toLowerCase()) === undefined);
   if (unknown !== undefined) {
     return invalidParameter('instanceIds', `The provided instanceId ${unknown} is not an active Virtual Machine Scale Set VM instanceId.`);

@@ -14,6 +14,7 @@ import { refuseModelSize, createScaleSet } from './create-scale-set.ts';
 import { refuseByCondition } from '../http/preconditions.ts';
 import { limitsOf } from '../state/agent-pool-limits.ts';
 import { isForced, refuseForce } from './instance-protection.ts';
+import { chargeWrite } from './request-charge.ts';
 import { applyBody, renderSet } from './scale-set-document.ts';
 import { acceptModel, growthTo, setKey } from './set-capacity.ts';
 import { beginRemoval, removeVm } from './vm-lifecycle.ts';
@@ -117,16 +118,47 @@ function writeScaleSet(world: ArmWorld, request: ArmRequest, set: ScaleSet): Arm
   if (refusal !== undefined) return refused(refusal);
   if (isDeepStrictEqual(next, set.document)) {
     recordRead(set, request.principal);
-    return { ...refused({ status: 200, body: renderSet(set) }), headers: { etag: etagText(set.etag) } };
+    return acceptNothing(world, request, set);
   }
   const operation = acceptModel(world, set, next, { principal: request.principal, conditional });
   const etag = etagText(set.etag);
   const after = goalOf(set);
   return {
     status: 200,
-    headers: { etag, 'x-ms-request-charge': String(Math.abs(after - before)), ...operationHeaders(world, request, operation, 'write') },
+    headers: { etag, ...chargeWrite(world, Math.abs(after - before)), ...operationHeaders(world, request, operation, 'write') },
     body: renderSet(set),
     trace: { ...trace, capacityAfter: after, etagOut: etag, opId: operation.id, charge: Math.abs(after - before) },
+  };
+}
+
+/**
+ * A write that changes nothing is an operation like any other, with the etag that the set has, and free of charge (recorded by
+ * cloud-provider-azure, January 2026).
+ */
+function acceptNothing(world: ArmWorld, request: ArmRequest, set: ScaleSet): ArmReply {
+  set.provisioningState = 'Updating';
+  const operation = beginOperation(world, {
+    kind: 'model',
+    pool: set.pool.name,
+    setKey: setKey(set),
+    principal: request.principal.clientId,
+    pending: [],
+    retryAfterSeconds: world.knobs.retryAfterSeconds.write,
+  });
+  const etag = etagText(set.etag);
+  const goal = goalOf(set);
+  return {
+    status: 200,
+    headers: { etag, ...chargeWrite(world, 0), ...operationHeaders(world, request, operation, 'write') },
+    body: renderSet(set),
+    trace: {
+      ...defined({ etagIn: request.headers['if-match'] }),
+      capacityBefore: goal,
+      capacityAfter: goal,
+      etagOut: etag,
+      opId: operation.id,
+      charge: 0,
+    },
   };
 }
 
@@ -186,7 +218,7 @@ export function deleteScaleSet(world: ArmWorld, request: ArmRequest): ArmReply {
   });
   return {
     status: 202,
-    headers: operationHeaders(world, request, operation, 'action'),
+    headers: { ...chargeWrite(world, living.length), ...operationHeaders(world, request, operation, 'action') },
     trace: { opId: operation.id, charge: living.length },
   };
 }

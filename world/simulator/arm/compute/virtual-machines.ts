@@ -10,6 +10,7 @@ import { param, type ArmReply, type ArmRequest, type Trace } from '../http/messa
 import { beginOperation, operationHeaders } from './operations.ts';
 import { answerPage } from '../http/paging.ts';
 import { beginRemoval } from './vm-lifecycle.ts';
+import { chargeWrite } from './request-charge.ts';
 import { isForced, refuseForce } from './instance-protection.ts';
 import { acceptRemoval } from './set-capacity.ts';
 import { checkRemoval } from '../state/write-safety-rules.ts';
@@ -59,7 +60,6 @@ export function writeVm(world: ArmWorld, request: ArmRequest): ArmReply {
     const stale = refuseByCondition(request, etagText(vm.etag));
     if (stale !== undefined) return stale;
     return acceptVmWrite(world, request, vm, {
-      etag: () => etagText(vm.etag),
       body: () => renderVm(world, vm, { set: setOfVm(world, vm), expand: false }),
     });
   });
@@ -91,7 +91,7 @@ export function deleteVm(world: ArmWorld, request: ArmRequest): ArmReply {
   const { principal } = request;
   const accepted = (operation: Operation, trace: Trace): ArmReply => ({
     status: 202,
-    headers: { 'x-ms-request-charge': '1', ...operationHeaders(world, request, operation, 'action') },
+    headers: { ...chargeWrite(world, 1), ...operationHeaders(world, request, operation, 'action') },
     trace: { ...trace, pool: vm.pool.name, opId: operation.id, charge: 1 },
   });
   if (set !== undefined) {

@@ -28,12 +28,19 @@ export function entityNotFound(): ArmReply {
   return armError(404, 'NotFound', 'The entity was not found.');
 }
 
+/** An instance of a Uniform set was named by something else (recorded by cloud-provider-azure, January 2026). */
+export function notInstanceNumber(): ArmReply {
+  return invalidParameter('instanceId', 'Virtual Machine Scale Set VM instanceId must be a number.');
+}
+
 export function invalidParameter(target: string, message: string): ArmReply {
   return armError(400, 'InvalidParameter', message, { target });
 }
 
+/** Names the given tag in quotes, whether it came with them or not (recorded by cloud-provider-azure, January 2026). */
 export function preconditionFailed(given: string, current: string): ArmReply {
-  return armError(412, 'PreconditionFailed', `Etag provided in if-match header ${given} does not match etag ${current} of resource.`);
+  const quoted = /^".*"$/.test(given) ? given : `"${given}"`;
+  return armError(412, 'PreconditionFailed', `Etag provided in if-match header ${quoted} does not match etag ${current} of resource.`);
 }
 
 export function conflict(): ArmReply {

@@ -1,6 +1,7 @@
 /**
  * The rate limits of ARM: token buckets per resource and per subscription at Compute, per principal and verb at the gateway, per
- * pool at AKS. Sizes are the documented ones. A refused request takes no tokens from Compute's buckets.
+ * pool at AKS. Sizes are the documented ones, and those that azure-powershell recorded in November 2025. A refused request takes no
+ * tokens from Compute's buckets.
  */
 import type { SimClock } from '../../base/sim-clock.ts';
 import { aksError, armError } from './errors.ts';
@@ -13,8 +14,14 @@ export interface BucketSize {
 }
 
 interface ComputePolicy {
+  /** The stem of the names in headers, if it is not the policy's own name. */
+  readonly family?: string;
   readonly resource?: BucketSize;
   readonly subscription: BucketSize;
+  /** Each instance that the response shows counts as a view. */
+  readonly views?: true;
+  /** Headers name the limit of the resource before that of the subscription, as recorded for operations. */
+  readonly resourceFirst?: true;
 }
 
 const size = (perMinute: number, burst: number): BucketSize => ({ perMinute, burst });
@@ -26,14 +33,16 @@ const COMPUTE_POLICIES = {
   DeleteVMScaleSet: { resource: SMALL, subscription: size(175, 525) },
   GetVMScaleSet: { resource: size(12, 36), subscription: size(800, 2_400) },
   HighCostGetVMScaleSet: { resource: size(10, 30), subscription: size(360, 1_080) },
+  /** A list of instances draws on the same buckets, and is charged for each instance besides. */
+  ListVMScaleSetVMs: { family: 'HighCostGetVMScaleSet', resource: size(10, 30), subscription: size(360, 1_080), views: true },
   UpdateVMScaleSetVM: { resource: SMALL, subscription: size(500, 1_500) },
   DeleteVMScaleSetVM: { resource: SMALL, subscription: size(500, 1_500) },
-  GetVMScaleSetVM: { resource: size(12, 36), subscription: size(2_000, 6_000) },
+  GetVMScaleSetVM: { resource: size(12, 36), subscription: size(2_000, 6_000), views: true },
   UpdateVM: { resource: SMALL, subscription: size(500, 1_500) },
   DeleteVM: { resource: SMALL, subscription: size(500, 1_500) },
   LowCostGetVM: { resource: size(12, 36), subscription: size(8_000, 24_000) },
   HighCostGetVM: { subscription: size(300, 900) },
-  GetOperation: { resource: size(15, 45), subscription: size(5_000, 15_000) },
+  GetOperation: { resource: size(15, 45), subscription: size(5_000, 15_000), resourceFirst: true },
 } as const satisfies Record<string, ComputePolicy>;
 
 const AKS_POLICIES = {
@@ -62,8 +71,6 @@ export interface Charge {
   readonly subscription: string;
   readonly compute?: ComputePolicyName | undefined;
   readonly aks?: AksPolicyName | undefined;
-  /** Number of VMs that a write touches. */
-  readonly machines?: number;
   /** The resource of the per-resource buckets, below `group`. */
   readonly resource: string;
   /** The resource group of the nodes: clusters of one subscription may have resources of one name. Default: all have one group. */
@@ -71,7 +78,10 @@ export interface Charge {
 }
 
 export interface CallCost {
-  /** The headers with the remaining tokens, on responses of every status. */
+  /**
+   * The headers with the remaining tokens, on responses of every status. They are those of the moment of the reading: what a list costs
+   * is known when it is made.
+   */
   readonly headers: Readonly<Record<string, string>>;
   readonly refusal: ArmReply | undefined;
 }
@@ -118,9 +128,28 @@ export class Throttle {
             : aksRefusal(charge, charge.aks, seconds);
     // A request that the provider refuses has still used a token of the gateway.
     if (shortOfGateway === undefined) for (const { bucket } of levels.gateway) bucket.tokens--;
-    if (refusal === undefined) for (const { bucket } of levels.provider) bucket.tokens -= 1;
-    if (refusal === undefined) this.#spendBatch(charge);
-    return { headers: { ...remainingAtGateway(levels.gateway), ...this.#remainingAtCompute(charge, levels.provider) }, refusal };
+    if (refusal === undefined) for (const { bucket, isPerVm } of levels.provider) bucket.tokens -= isPerVm === true ? 0 : 1;
+    const shown = (): CallCost['headers'] => ({
+      ...remainingAtGateway(levels.gateway),
+      ...this.#remainingAtCompute(charge, levels.provider),
+    });
+    return {
+      refusal,
+      get headers() {
+        return shown();
+      },
+    };
+  }
+
+  /** Charges a response for the VMs that it shows, or that the write touches. The call itself was charged before. */
+  spend(what: keyof typeof VM_BUCKETS, vms: number): void {
+    const bucket = this.#vmBucket(what).bucket;
+    bucket.tokens = Math.max(0, bucket.tokens - vms);
+  }
+
+  #vmBucket(what: keyof typeof VM_BUCKETS): NamedBucket {
+    const { name, bucket } = VM_BUCKETS[what];
+    return { name, bucket: this.#bucket(name, bucket), isPerVm: true };
   }
 
   /** Seconds for a `Retry-After`: simulated seconds divided by the clock's speed, at least one. */
@@ -145,26 +174,26 @@ export class Throttle {
     }
     if (compute === undefined) return [];
     const policy: ComputePolicy = COMPUTE_POLICIES[compute];
-    const own = policy.resource === undefined ? [] : [{ name: `${compute}Resource`, key: resource, size: policy.resource }];
-    return [{ name: `${compute}SubscriptionMaximum`, key: 'all', size: policy.subscription }, ...own].map(({ name, key, size }) => ({
-      name,
-      bucket: this.#bucket(`${name}|${key.toLowerCase()}`, size),
-    }));
-  }
-
-  /** The VMs of a write have a bucket of their own. No refusal by it is known. */
-  #spendBatch({ method, compute, machines = 0 }: Charge): void {
-    if (compute === undefined || method === 'GET') return;
-    const bucket = this.#bucket(BATCHED, BATCH_SIZE);
-    bucket.tokens = Math.max(0, bucket.tokens - machines);
+    const family = policy.family ?? compute;
+    const level = (suffix: string, key: string, bucketSize: BucketSize): NamedBucket => {
+      const named = `${family}${suffix}`;
+      return { name: named, bucket: this.#bucket(`${named}|${key.toLowerCase()}`, bucketSize) };
+    };
+    const own = policy.resource === undefined ? [] : [level('Resource', resource, policy.resource)];
+    const all = [level('SubscriptionMaximum', 'all', policy.subscription)];
+    const views = policy.views === undefined || this.#olderNames ? [] : [this.#vmBucket('views')];
+    return policy.resourceFirst === true ? [...own, ...all] : [...all, ...own, ...views];
   }
 
   #remainingAtCompute({ method, compute }: Charge, levels: readonly NamedBucket[]): Readonly<Record<string, string>> {
     if (compute === undefined) return {};
     const shown = (name: string): string => (this.#olderNames ? olderName(name) : name);
     const rest = levels.map(({ name, bucket }) => `Microsoft.Compute/${shown(name)};${Math.floor(bucket.tokens)}`);
-    const batched = Math.floor(this.#bucket(BATCHED, BATCH_SIZE).tokens);
-    const ofWrites = method === 'GET' ? [] : [`Microsoft.Compute/${BATCHED};${batched}`, 'Microsoft.Compute/VmssQueuedVMOperations;0'];
+    const batched = this.#vmBucket('batched');
+    const ofWrites =
+      method === 'GET'
+        ? []
+        : [`Microsoft.Compute/${batched.name};${Math.floor(batched.bucket.tokens)}`, 'Microsoft.Compute/VmssQueuedVMOperations;0'];
     return { 'x-ms-ratelimit-remaining-resource': [...rest, ...ofWrites].join(',') };
   }
 
@@ -227,10 +256,18 @@ export class Throttle {
 interface NamedBucket {
   readonly name: string;
   readonly bucket: Bucket;
+  /** VMs are charged, not calls. */
+  readonly isPerVm?: true;
 }
 
-const BATCHED = 'VMScaleSetBatchedVMRequestsSubscriptionMaximum';
-const BATCH_SIZE = size(2_000, 6_000);
+/**
+ * What is charged for each VM: views of instances, by lists and single reads together, and the VMs of writes. The sizes are recorded; the
+ * refills are estimates from the other limits. No refusal for the VMs of writes is known.
+ */
+const VM_BUCKETS = {
+  views: { name: 'VMScaleSetVMViewsSubscriptionMaximum', bucket: size(10_000, 30_000) },
+  batched: { name: 'VMScaleSetBatchedVMRequestsSubscriptionMaximum', bucket: size(2_000, 6_000) },
+} as const;
 
 type VerbClass = keyof typeof GATEWAY_SIZES;
 

@@ -70,7 +70,7 @@ export interface Vm {
   dataDisks: readonly DataDisk[];
   /** Fields that a client wrote; they override what the VM shows. */
   own: JsonObject;
-  /** Its own etag counter. Instances of Uniform sets show their set's etag. */
+  /** Its own etag counter. That of an instance of a Uniform set is still 1 when its creation has ended (recorded by cloud-provider-azure, January 2026). */
   etag: number;
   /** Rises when a new action overtakes an older one. Pending steps of older generations do nothing. */
   generation: number;
