@@ -2,6 +2,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { nodeGroupId } from '../../src/domain/ids.ts';
 import { meet, part, SPEC } from '../azure/meeting.ts';
+import { EXTENSIONS_MS } from '../../world/simulator/arm/compute/instance-document.ts';
 import { aCluster, aNode } from '../support/builders.ts';
 
 afterEach(part);
@@ -58,6 +59,26 @@ describe('azure adapter and emulator', () => {
     expect(m.group('general').instances?.map(({ state }) => state)).toEqual(['running', 'running', 'running', 'running']);
     expect(m.group('general').target).toMatchObject({ value: 4, confirmed: true });
     expect(m.violations.list()).toEqual([]);
+  });
+
+  // Recorded by the SDK for Go, February 2023: a create operation ends before the extensions of its instances are installed.
+  it('an instance that is Updating after its creation is neither a failure nor missing', async () => {
+    const m = await meet({ vmssVmsCacheTtlMs: 5_000, vmssVmsCacheJitterMs: 0 });
+    const general = m.group('general');
+    await m.increase(general, 2);
+    const ends = (): number | undefined => m.arm.control.state().operations.find(({ status }) => status === 'Succeeded')?.endMs;
+    for (let second = 0; second < 180; second++) {
+      await m.pass(1_000);
+      const { target, instances } = m.group('general');
+      expect([target, instances?.every(({ state }) => state === 'creating' || state === 'running')]).toMatchObject([{ value: 3 }, true]);
+    }
+    const endMs = ends() ?? 0;
+    const looks = m.arm.control
+      .journal()
+      .filter(({ route, at }) => /virtualMachines/.test(route) && at >= endMs && at < endMs + EXTENSIONS_MS);
+    expect(looks.length).toBeGreaterThan(0);
+    expect(m.group('general').instances?.map(({ state }) => state)).toEqual(['running', 'running', 'running']);
+    expect(m.events).toEqual([{ kind: 'increase-succeeded', group: general.id, atMs: expect.any(Number) }]);
   });
 
   it('a foreign writer between plan and write: the next target is theirs plus what is needed', async () => {

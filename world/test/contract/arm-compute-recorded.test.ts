@@ -3,6 +3,7 @@
  * January 2026 (a Uniform set in eastus2), both with api-version 2025-04-01.
  */
 import { describe, expect, it } from 'vitest';
+import { EXTENSIONS_MS } from '../../simulator/arm/compute/instance-document.ts';
 import { Throttle, type ComputePolicyName } from '../../simulator/arm/http/throttling.ts';
 import {
   MINUTE,
@@ -130,6 +131,32 @@ describe('instances, as recorded', () => {
       },
     });
     expect(stale.headers[CHARGE]).toBeUndefined();
+  });
+
+  // Recorded by the SDK for Go, February 2023.
+  it('are Updating while their extensions install, after their creation has succeeded, and running all the while', async () => {
+    const rig = await startRig(aWorld([aPool('a')]));
+    const put = await scale(rig, 'a', 3);
+    const isOver = async (): Promise<boolean> => (await operationOf(rig, put)).text.includes('Succeeded');
+    while (!(await isOver())) rig.clock.advance(5_000);
+    const read = () =>
+      rig.compute.virtualMachineScaleSetVMs.get(RG, rig.set('a'), '2', { expand: 'instanceView' }).then((vm) => ({
+        state: vm.provisioningState,
+        codes: vm.instanceView?.statuses?.map(({ code }) => code),
+        extension: vm.instanceView?.extensions?.[0]?.statuses?.[0]?.code,
+      }));
+    expect(await read()).toEqual({
+      state: 'Updating',
+      codes: ['ProvisioningState/updating', 'PowerState/running'],
+      extension: 'ProvisioningState/creating',
+    });
+    expect(stateOf(rig, 'a').provisioningState).toBe('Succeeded');
+    rig.clock.advance(EXTENSIONS_MS);
+    expect(await read()).toEqual({
+      state: 'Succeeded',
+      codes: ['ProvisioningState/succeeded', 'PowerState/running'],
+      extension: 'ProvisioningState/succeeded',
+    });
   });
 
   it('one that is named by something else than a number is refused, at the price of a view', async () => {

@@ -128,6 +128,7 @@ function newVm(world: ArmWorld, identity: Identity): Vm {
     ...identity,
     vmId: world.draws.guid(`${identity.resourceId}|vmId`),
     createdMs: now,
+    createdEndMs: undefined,
     nodeImage: nodeImageOf(world, identity.pool.name),
     kubernetesVersion: kubernetesVersionOf(world, identity.pool.name),
     visibleAtMs: now + visibleAfter / world.clock.speed,

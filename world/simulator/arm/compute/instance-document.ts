@@ -24,11 +24,11 @@ export function renderVm(
     ...(vm.zone === undefined ? {} : { zones: [vm.zone] }),
     etag: etagText(vm.etag),
     properties: {
-      ...commonProperties(vm, set),
+      ...commonProperties(world, vm, set),
       ...(uniform ? uniformProperties(vm, set) : flexProperties(vm, set)),
       ...(expand ? { instanceView: instanceView(world, vm) } : {}),
     },
-    ...(vm.power === 'none' ? {} : { resources: [extensionOf(vm)] }),
+    ...(vm.power === 'none' ? {} : { resources: [extensionOf(world, vm)] }),
   };
   return mergePatch(shown, vm.own);
 }
@@ -54,14 +54,24 @@ function displayedLocation(location: string): string {
   return location.charAt(0).toUpperCase() + location.slice(1);
 }
 
-function extensionOf(vm: Vm): JsonObject {
-  return { name: 'vmssCSE', id: `${vm.resourceId}/extensions/vmssCSE`, properties: { provisioningState: extensionState(vm) } };
+function extensionOf(world: ArmWorld, vm: Vm): JsonObject {
+  return { name: 'vmssCSE', id: `${vm.resourceId}/extensions/vmssCSE`, properties: { provisioningState: extensionState(world, vm) } };
 }
 
 /** The state of the node's bootstrap extension. */
-export function extensionState(vm: Vm): 'Creating' | 'Succeeded' | 'Failed' {
+export function extensionState(world: ArmWorld, vm: Vm): 'Creating' | 'Succeeded' | 'Failed' {
   if (vm.failure?.code === 'VMExtensionProvisioningError') return 'Failed';
-  return vm.provisioningState === 'Creating' ? 'Creating' : 'Succeeded';
+  return vm.provisioningState === 'Creating' || installsExtensions(world, vm) ? 'Creating' : 'Succeeded';
+}
+
+/**
+ * How long an instance of a Uniform set is `Updating` after its creation has ended, while its extensions install. The state is recorded by
+ * the SDK for Go (February 2023); the time is an estimate, since no recording waits for the end.
+ */
+export const EXTENSIONS_MS = 10_000;
+
+function installsExtensions({ clock }: ArmWorld, { kind, createdEndMs }: Vm): boolean {
+  return kind === 'uniform' && createdEndMs !== undefined && (clock.now() - createdEndMs) * clock.speed < EXTENSIONS_MS;
 }
 
 /** Whether the instance matches its set's model. Only the size can differ here. */
@@ -69,20 +79,23 @@ export function isOfLatestModel(set: ScaleSet, vm: Vm): boolean {
   return pickText(set.document, 'sku', 'name')?.toLowerCase() === vm.vmSize.toLowerCase();
 }
 
-/** A VM to which a disk comes, or which a disk leaves, is being updated. */
-function shownState(vm: Vm): Vm['provisioningState'] {
-  return vm.provisioningState === 'Succeeded' && movesDisks(vm) ? 'Updating' : vm.provisioningState;
+/** A VM is being updated while a disk comes or goes, and while its extensions install. */
+function shownState(world: ArmWorld, vm: Vm): Vm['provisioningState'] {
+  const isUpdating = vm.provisioningState === 'Succeeded' && (movesDisks(vm) || installsExtensions(world, vm));
+  return isUpdating ? 'Updating' : vm.provisioningState;
 }
 
 /** The status codes of the instance view. */
-export function statusCodes(vm: Vm): readonly string[] {
-  const provisioning = ['ProvisioningState', shownState(vm).toLowerCase(), ...(vm.detail === undefined ? [] : [vm.detail])].join('/');
+export function statusCodes(world: ArmWorld, vm: Vm): readonly string[] {
+  const provisioning = ['ProvisioningState', shownState(world, vm).toLowerCase(), ...(vm.detail === undefined ? [] : [vm.detail])].join(
+    '/',
+  );
   return [provisioning, ...(vm.power === 'none' ? [] : [`PowerState/${vm.power}`])];
 }
 
-function commonProperties(vm: Vm, set: ScaleSet | undefined): JsonObject {
+function commonProperties(world: ArmWorld, vm: Vm, set: ScaleSet | undefined): JsonObject {
   return {
-    provisioningState: shownState(vm),
+    provisioningState: shownState(world, vm),
     vmId: vm.vmId,
     hardwareProfile: { vmSize: vm.vmSize },
     storageProfile: {
@@ -145,12 +158,12 @@ function standaloneTags(world: ArmWorld, vm: Vm): JsonObject {
  */
 export function instanceView(world: ArmWorld, vm: Vm): JsonObject {
   const time = armTime(vm.createdMs);
-  const [code = '', power] = statusCodes(vm);
-  const displayStatus = `Provisioning ${shownState(vm).toLowerCase()}`;
+  const [code = '', power] = statusCodes(world, vm);
+  const displayStatus = `Provisioning ${shownState(world, vm).toLowerCase()}`;
   const failure = vm.failure === undefined ? {} : { message: vm.failure.message };
   const provisioned: Json = { code: 'ProvisioningState/succeeded', level: 'Info', displayStatus: 'Provisioning succeeded', time };
   return {
-    ...(vm.power === 'running' ? guestFacts(vm, time) : {}),
+    ...(vm.power === 'running' ? guestFacts(world, vm, time) : {}),
     placementGroupId: world.draws.guid(`${vm.resourceId}|placement`),
     platformUpdateDomain: 0,
     platformFaultDomain: 0,
@@ -167,7 +180,7 @@ function levelOf(vm: Vm): string {
   return vm.provisioningState === 'Failed' ? 'Error' : 'Info';
 }
 
-function guestFacts(vm: Vm, time: string): JsonObject {
+function guestFacts(world: ArmWorld, vm: Vm, time: string): JsonObject {
   const ready: Json = {
     code: 'ProvisioningState/succeeded',
     level: 'Info',
@@ -175,7 +188,7 @@ function guestFacts(vm: Vm, time: string): JsonObject {
     message: 'Guest Agent is running',
     time,
   };
-  const provisioned = vm.provisioningState === 'Creating' ? 'creating' : 'succeeded';
+  const provisioned = extensionState(world, vm) === 'Creating' ? 'creating' : 'succeeded';
   const failed =
     vm.failure?.code === 'VMExtensionProvisioningError'
       ? { code: 'ProvisioningState/failed/50', level: 'Error', displayStatus: 'Provisioning failed', message: vm.failure.message, time }

@@ -23,7 +23,7 @@ export function isVisible(world: ArmWorld, vm: Vm): boolean {
 export function listInstances(world: ArmWorld, request: ArmRequest): ArmReply {
   const set = setOf(world, request);
   if (set === undefined) return notFound(world, request);
-  const passes = instanceFilter(request.query['$filter'], set);
+  const passes = instanceFilter(world, request.query['$filter'], set);
   if (passes === undefined) return invalidParameter('$filter', 'The value of parameter $filter is invalid.');
   const expand = wantsView(request);
   let shown = 0;
@@ -40,11 +40,11 @@ export function listInstances(world: ArmWorld, request: ArmRequest): ArmReply {
 }
 
 /** The two filters that clients are known to use. undefined: another filter. */
-function instanceFilter(filter: string | undefined, set: ScaleSet): ((vm: Vm) => boolean) | undefined {
+function instanceFilter(world: ArmWorld, filter: string | undefined, set: ScaleSet): ((vm: Vm) => boolean) | undefined {
   if (filter === undefined || filter === '') return () => true;
   const code = /^startswith\(\s*instanceView\/statuses\/code\s*,\s*'([^']*)'\s*\)\s+eq\s+(true|false)$/i.exec(filter);
   if (code !== null)
-    return (vm) => statusCodes(vm).some((status) => status.startsWith(code[1] ?? '')) === (code[2]?.toLowerCase() === 'true');
+    return (vm) => statusCodes(world, vm).some((status) => status.startsWith(code[1] ?? '')) === (code[2]?.toLowerCase() === 'true');
   const latest = /^properties\/latestModelApplied\s+eq\s+(true|false)$/i.exec(filter);
   if (latest !== null) return (vm) => isOfLatestModel(set, vm) === (latest[1]?.toLowerCase() === 'true');
   return undefined;

@@ -230,12 +230,14 @@ export function getScaleSetView(world: ArmWorld, request: ArmRequest): ArmReply 
   const vms = [...set.vms.values()];
   const state = set.provisioningState.toLowerCase();
   const time = armTime(world.clock.now());
-  const ofExtension = vms.filter(({ power }) => power !== 'none').map((vm) => `ProvisioningState/${extensionState(vm).toLowerCase()}`);
+  const ofExtension = vms
+    .filter(({ power }) => power !== 'none')
+    .map((vm) => `ProvisioningState/${extensionState(world, vm).toLowerCase()}`);
   return {
     status: 200,
     body: {
       virtualMachine: {
-        statusesSummary: statusSummary(vms.flatMap((vm) => statusCodes(vm).map((code) => code.split('/').slice(0, 2).join('/')))),
+        statusesSummary: statusSummary(vms.flatMap((vm) => statusCodes(world, vm).map((code) => code.split('/').slice(0, 2).join('/')))),
       },
       extensions: [{ name: 'vmssCSE', statusesSummary: statusSummary(ofExtension) }],
       statuses: [{ code: `ProvisioningState/${state}`, level: 'Info', displayStatus: `Provisioning ${state}`, time }],

@@ -108,6 +108,7 @@ function targetOf(vm: Vm): string {
 function succeedProvisioning(world: ArmWorld, vm: Vm): void {
   vm.provisioningState = 'Succeeded';
   vm.detail = undefined;
+  vm.createdEndMs = world.clock.now();
   if (vm.kind !== 'uniform') vm.etag++;
   onCreationEnded(world, vm);
 }

@@ -43,6 +43,8 @@ export interface Vm {
   readonly vmSize: string;
   readonly zone: string | undefined;
   readonly createdMs: number;
+  /** When its creation ended well. If undefined, it goes on, failed, or was before the world began. */
+  createdEndMs: number | undefined;
   /** The version of its node image; an upgrade by AKS replaces it. */
   nodeImage: string;
   /** The version of its kubelet; an upgrade by AKS replaces it. */
