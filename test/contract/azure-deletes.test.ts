@@ -269,7 +269,16 @@ describe('azure: deleting machines', () => {
     expect(r.group(USER_POOL).target).toMatchObject({ value: 5, confirmed: true });
   });
 
-  it('reads again before it deletes: five by GET, more by one list', async () => {
+  it('reads again before it deletes: twelve by GET in a set of sixty, where a list costs as much', async () => {
+    const { r } = await started(60);
+    r.arm.requests.length = 0;
+    await remove(r, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+    const singles = r.arm.requests.filter(({ method, path }) => method === 'GET' && /\/virtualmachines\/\d+$/.test(path));
+    expect(singles).toHaveLength(12);
+    expect(r.arm.requests.filter(({ path }) => path.endsWith('/virtualmachines'))).toEqual([]);
+  });
+
+  it('reads again before it deletes: five by GET in a small set, more by one list', async () => {
     const { r } = await started(9);
     r.arm.requests.length = 0;
     await remove(r, [0, 1]);

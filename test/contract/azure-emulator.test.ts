@@ -61,6 +61,16 @@ describe('azure adapter and emulator', () => {
     expect(m.violations.list()).toEqual([]);
   });
 
+  // Recorded by azure-powershell, November 2025: a list of n instances costs n views, a single read one.
+  it('counts the views that lists and single reads of instances have left', async () => {
+    const m = await meet();
+    const shown = m.arm.control.journal().filter(({ route }) => /virtualMachines/.test(route));
+    const { values } = await m.metrics.arm.tokensRemaining.get();
+    const views = values.find(({ labels }) => labels.policy === 'VMScaleSetVMViewsSubscriptionMaximum');
+    // Lists of the instances of three groups, which have two, one and none.
+    expect([shown.length, views?.value]).toEqual([3, 29_997]);
+  });
+
   // Recorded by the SDK for Go, February 2023: a create operation ends before the extensions of its instances are installed.
   it('an instance that is Updating after its creation is neither a failure nor missing', async () => {
     const m = await meet({ vmssVmsCacheTtlMs: 5_000, vmssVmsCacheJitterMs: 0 });

@@ -16,6 +16,7 @@ import type { RateLimits } from '../arm/rate-limits.ts';
 import type { AgentDeps } from '../agents/agents.ts';
 import { AGENT_POOLS_AGENT, instanceListAgentId, INSTANCES, SCALE_SETS, SCALE_SETS_AGENT } from '../rows/tables.ts';
 import { poolKeyOf, POOL_SIZES } from '../rows/vms-pool.ts';
+import { singleReadsPerInstanceList, singleReadsPerVmList } from './read-prices.ts';
 import { readInstance, readScaleSet, type ScaleSetReading } from './single-reads.ts';
 
 /**
@@ -50,7 +51,7 @@ const READS_BEFORE_DELETES = { burst: 60, refillMs: 1_000 } as const;
 /** More queued reads of one group become one list, which others may have to wait for. */
 const LIST_ABOVE = 20;
 /** The most new instances of one group that are read singly at once: in one loop, or at one time after an increase. */
-export const READ_EACH_AT_MOST = 10;
+const READ_EACH_AT_MOST = 10;
 
 export class AzureReads {
   readonly #deps: AzureReadsDeps;
@@ -134,6 +135,12 @@ export class AzureReads {
     return this.#allowanceOf({ toDelete }).left(group, clock.monotonic());
   }
 
+  /** How many instances of a group can be read singly for the price of one list of them. */
+  singleReadsPerList(group: string): number {
+    const set = this.#deps.agents.scaleSets.get(group)?.value;
+    return set?.orchestration === 'Uniform' ? singleReadsPerInstanceList(set.capacity) : singleReadsPerVmList();
+  }
+
   stop(): void {
     for (const rows of [this.#scaleSets, this.#pools, this.#instances]) rows.stop();
   }
@@ -145,16 +152,17 @@ export class AzureReads {
 
 interface NewInstances {
   readonly keys: readonly InstanceKey[];
-  /** Whether one list costs less than single reads, or shows more, if it need not wait. */
-  readonly isListBetter: boolean;
+  /** Whether only a list shows what is wanted. */
+  readonly needsList: boolean;
 }
 
 /** Wants these instances of a group to be read. Returns whether all of them will be; the others need a list that has to wait. */
 export function wantNewInstances(
-  reads: Pick<AzureReads, 'want' | 'listWaitMs' | 'singleReadsLeft'>,
+  reads: Pick<AzureReads, 'want' | 'listWaitMs' | 'singleReadsLeft' | 'singleReadsPerList'>,
   group: string,
-  { keys, isListBetter }: NewInstances,
+  { keys, needsList }: NewInstances,
 ): boolean {
+  const isListBetter = needsList || keys.length > Math.min(READ_EACH_AT_MOST, reads.singleReadsPerList(group));
   if (isListBetter && reads.listWaitMs(group) === 0) {
     reads.want({ what: 'instances', group });
     return true;

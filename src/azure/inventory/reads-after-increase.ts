@@ -9,7 +9,7 @@ import type { InstanceKey } from '../../domain/ids.ts';
 import { asAutoscalerError } from '../../lib/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../telemetry/log.ts';
-import { READ_EACH_AT_MOST, wantNewInstances, type AzureReads } from './azure-reads.ts';
+import { wantNewInstances, type AzureReads } from './azure-reads.ts';
 
 /**
  * The reads after an increase. A list is the most expensive read and its rate is small: the first one shows the new instances, and later
@@ -33,7 +33,7 @@ const APART_MS = 5_000;
 interface ReadsAfterIncreaseDeps {
   readonly clock: Pick<Clock, 'now' | 'monotonic' | 'sleep'>;
   readonly log: Log;
-  readonly reads: Pick<AzureReads, 'want' | 'listWaitMs' | 'singleReadsLeft'>;
+  readonly reads: Pick<AzureReads, 'want' | 'listWaitMs' | 'singleReadsLeft' | 'singleReadsPerList'>;
   readonly instances: SeenInstances;
 }
 
@@ -178,7 +178,7 @@ export class ReadsAfterIncrease {
   #readNew(group: string): void {
     const { reads, instances } = this.#deps;
     const { creating, missing } = instances.awaited(group);
-    wantNewInstances(reads, group, { keys: creating, isListBetter: missing > 0 || creating.length > READ_EACH_AT_MOST });
+    wantNewInstances(reads, group, { keys: creating, needsList: missing > 0 });
   }
 }
 

@@ -22,8 +22,6 @@ const SIZE_LABEL = 'node.kubernetes.io/instance-type';
 
 /** How far the cluster's clock may be behind ours, including the whole seconds of its time stamps. */
 const CLOCK_SKEW_MS = 5_000;
-/** More at once cost less as one list, if lists were not frequent. */
-const READ_EACH_UP_TO = 5;
 
 /** What one loop sees. */
 export interface SeenByLoop {
@@ -105,7 +103,7 @@ export class WantedReads {
       return parsed.ok ? [parsed.ref.key] : [];
     });
     const { reads } = this.#store;
-    if (!wantNewInstances(reads, group, { keys, isListBetter: keys.length > READ_EACH_UP_TO })) reads.want({ what: 'instances', group });
+    if (!wantNewInstances(reads, group, { keys, needsList: false })) reads.want({ what: 'instances', group });
   }
 
   /** New instances appear, fail or settle within minutes. Lists are read more often until they have. */

@@ -17,9 +17,7 @@ import { untilScaleSetWritable, whenPoolIsFree } from './pool-turn.ts';
 import { poolState, scaleSetState } from './resource-state.ts';
 import { NO_ANSWER, readWriteAnswer, type WriteAnswer, type WriteDeps } from './write-context.ts';
 
-/** Up to this many ids are read one by one; more cost less as one list. */
-const READ_EACH_UP_TO = 5;
-/** The same if the next list has to wait. */
+/** The most ids that are read one by one. Fewer if one list costs less and need not wait. */
 const READ_EACH_AT_MOST = 12;
 
 /** See the port. */
@@ -106,8 +104,9 @@ function scaleSetBackend(
 
 /** Whether so many instances are read one by one instead of by a list. */
 function areReadSingly({ inventory }: WriteDeps, { key }: RegisteredGroup, count: number): boolean {
-  const most = inventory.reads.listWaitMs(key) > 0 ? READ_EACH_AT_MOST : READ_EACH_UP_TO;
-  return count <= Math.min(most, inventory.reads.singleReadsLeft(key, { toDelete: true }));
+  const { reads } = inventory;
+  const most = reads.listWaitMs(key) > 0 ? READ_EACH_AT_MOST : reads.singleReadsPerList(key);
+  return count <= Math.min(READ_EACH_AT_MOST, most, reads.singleReadsLeft(key, { toDelete: true }));
 }
 
 /** Waits until so many instances can be read. To be called without the lock: increases must not wait for a list. */

@@ -35,6 +35,7 @@ function stage(failed: readonly (number | undefined | Error)[], listed = 0, grou
     reads: {
       listWaitMs: () => listWaitMs,
       singleReadsLeft: () => singleReads,
+      singleReadsPerList: () => 26,
       want: (read) => {
         const last = reads.at(-1);
         if (read.what === 'instances') lists.push(second());
