@@ -154,15 +154,25 @@ export class RateLimits {
   /** Stops the calls that a `throttled` error names. */
   recordThrottled(call: ArmCall, error: AutoscalerError): void {
     if (error.detail.kind !== 'throttled') return;
-    const key = throttledKey(call, error.detail.policy, error.code);
+    const { policy, retryAfterMs } = error.detail;
+    const shared = SHARED_LIMITS.get(stemOf(policy ?? '')) ?? [];
+    // guard: a refusal by a limit that several kinds of reads share stops all of them
+    for (const key of new Set([throttledKey(call, policy, error.code), ...shared])) this.#hold(key, { call, retryAfterMs, error });
+  }
+
+  #hold(
+    key: string,
+    { call, retryAfterMs, error }: { readonly call: ArmCall; readonly retryAfterMs: number | undefined; readonly error: AutoscalerError },
+  ): void {
     const doubled = nextDurationMs(WAITS, this.#throttles.get(key));
-    const durationMs = error.detail.retryAfterMs ?? doubled;
+    const durationMs = retryAfterMs ?? doubled;
     const untilMs = Math.max(this.#clock.monotonic() + durationMs, this.#throttles.get(key)?.untilMs ?? -Infinity);
     const untilWallMs = this.#clock.now() + untilMs - this.#clock.monotonic();
     const probed = durationMs >= LONGEST_HOLD_MS;
     this.#throttles.set(key, { untilMs, durationMs: doubled, untilWallMs, message: error.message, probed });
     this.#publish(policyLabel(key));
-    if (!key.includes('|')) this.#throttledListener(OPERATIONS[call.operation].family, untilWallMs, key.startsWith('subscription-'));
+    if (key.startsWith('subscription-')) this.#throttledListener(OPERATIONS[call.operation].family, untilWallMs, true);
+    else if (!key.includes('|')) this.#throttledListener(key, untilWallMs, false);
   }
 
   /** Stops reads like this one for the time that a server error names. Only writes know what their own errors mean. */

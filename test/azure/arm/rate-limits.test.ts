@@ -90,6 +90,24 @@ describe('reads slow down', () => {
   });
 });
 
+describe('Azure refuses a read for a limit that several kinds of reads share', () => {
+  it.each(['listInstances', 'getInstance'] as const)(
+    '%s has no views left: neither lists nor single reads are sent, other reads are',
+    (operation) => {
+      const { b } = budgets();
+      const detail = { kind: 'throttled', retryAfterMs: 36_000, policy: 'VMScaleSetVMViewsSubscriptionMaximum' } as const;
+      b.recordThrottled({ operation, resource: 'set' }, new AutoscalerError(detail, 'm', { code: 'OperationNotAllowed' }));
+      const isHeld = (read: ArmOperation): boolean => b.admit({ operation: read, resource: 'other' }) !== undefined;
+      expect([isHeld('listInstances'), isHeld('getInstance'), isHeld('getScaleSet'), isHeld('listVms')]).toEqual([
+        true,
+        true,
+        false,
+        false,
+      ]);
+    },
+  );
+});
+
 describe('AKS throttles a pool', () => {
   const throttled = new AutoscalerError({ kind: 'throttled', retryAfterMs: 36_000 }, 'm', { code: 'Throttled' });
   const isHeld = (b: RateLimits, operation: ArmOperation, resource: string): boolean => b.admit({ operation, resource }) !== undefined;

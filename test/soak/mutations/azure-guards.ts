@@ -68,6 +68,10 @@ export const AZURE_GUARDS: readonly GuardTable[] = [
         title: 'a limit that several kinds of reads share slows all of them',
         change: [' || (SHARED_LIMITS.get(stem)?.includes(family) ?? false)'],
       },
+      {
+        title: 'a refusal by a limit that several kinds of reads share stops all of them',
+        change: [', ...shared'],
+      },
     ],
   },
   {
