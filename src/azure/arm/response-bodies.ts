@@ -83,7 +83,7 @@ const CAPABILITIES: Kept = { each: fields('name value') };
 const SIZE = fields('resourceType name tier size family', {
   capabilities: CAPABILITIES,
   locationInfo: {
-    each: fields('location', { zones: VALUES, zoneDetails: { each: fields('', { name: VALUES, capabilities: CAPABILITIES }) } }),
+    each: fields('location', { zones: VALUES }),
   },
   restrictions: {
     each: fields('type reasonCode', { values: VALUES, restrictionInfo: fields('', { locations: VALUES, zones: VALUES }) }),

@@ -46,13 +46,11 @@ export interface SkuCapabilities {
   readonly retirement: string | undefined;
   /** The size from which a constrained size is derived. */
   readonly parentSize: string | undefined;
-  /** Whether ultra disks can be attached in a zone, or in a region without zones. */
-  readonly ultraSsd: (zone?: string) => boolean;
   /** Any capability by its name, in any letter case. undefined: Azure does not list it. */
   readonly capability: (name: string) => string | undefined;
 }
 
-export function capabilitiesOf(raw: Pick<ResourceSku, 'capabilities' | 'locationInfo'>): SkuCapabilities {
+export function capabilitiesOf(raw: Pick<ResourceSku, 'capabilities'>): SkuCapabilities {
   const listed = capabilityMap(raw.capabilities);
   const text = (name: string): string | undefined => listed.get(name.toLowerCase());
   const number = (name: string, most: number): number | undefined => positive(text(name), most);
@@ -88,19 +86,12 @@ export function capabilitiesOf(raw: Pick<ResourceSku, 'capabilities' | 'location
     spotCapable: isTrue(text('LowPriorityCapable')),
     retirement: text('RetirementDateUtc') || undefined,
     parentSize: text('ParentSize') || undefined,
-    ultraSsd: (zone) => isTrue(zone === undefined ? text('UltraSSDAvailable') : zoneCapabilities(raw, zone).get('ultrassdavailable')),
     capability: text,
   };
 }
 
 function capabilityMap(list: readonly { readonly name?: string; readonly value?: string }[] | undefined): ReadonlyMap<string, string> {
   return new Map((list ?? []).map(({ name, value }) => [name?.toLowerCase() ?? '', value ?? '']));
-}
-
-/** The capabilities that a size has only in this zone. */
-function zoneCapabilities({ locationInfo }: Pick<ResourceSku, 'locationInfo'>, zone: string): ReadonlyMap<string, string> {
-  const details = (locationInfo ?? []).flatMap((place) => place.zoneDetails ?? []);
-  return capabilityMap(details.filter(({ name }) => name?.includes(zone)).flatMap(({ capabilities }) => capabilities ?? []));
 }
 
 /** The order of Karpenter for Azure, too: NVMe disks are the fastest. */

@@ -9,13 +9,12 @@ const MIB = 2 ** 20;
 
 type Texts = Readonly<Record<string, string>>;
 
-function listed(capabilities: Texts, zonal: Texts = {}, zones: readonly string[] = ['1', '2', '3']): ResourceSku {
-  const texts = (of: Texts): { name: string; value: string }[] => Object.entries(of).map(([name, value]) => ({ name, value }));
+function listed(capabilities: Texts): ResourceSku {
   return {
     resourceType: 'virtualMachines',
     name: 'Standard_X',
-    capabilities: texts(capabilities),
-    locationInfo: [{ location: 'eastus', zones: [...zones], zoneDetails: [{ name: [...zones], capabilities: texts(zonal) }] }],
+    capabilities: Object.entries(capabilities).map(([name, value]) => ({ name, value })),
+    locationInfo: [{ location: 'eastus', zones: ['1', '2', '3'] }],
   };
 }
 
@@ -164,12 +163,6 @@ describe('what a size can do', () => {
     expect(capabilitiesOf(listed(capabilities))).toMatchObject(expected);
   });
 
-  it('ultra disks are a matter of the zone, or of a region without zones', () => {
-    const zonal = capabilitiesOf(listed(D4S_V3, { UltraSSDAvailable: 'True' }, ['1', '3']));
-    expect([zonal.ultraSsd('1'), zonal.ultraSsd('2'), zonal.ultraSsd('3'), zonal.ultraSsd()]).toEqual([true, false, true, false]);
-    expect(capabilitiesOf(listed({ UltraSSDAvailable: 'True' })).ultraSsd()).toBe(true);
-  });
-
   it('finds anything else by its name in any letter case, and returns undefined if it is absent', () => {
     const { capability } = capabilitiesOf(listed({ UncachedDiskIOPS: '6400' }));
     expect([capability('uncacheddiskiops'), capability('UncachedDiskBytesPerSecond')]).toEqual(['6400', undefined]);
@@ -177,7 +170,7 @@ describe('what a size can do', () => {
 
   it('survives a size with nothing in its lists', () => {
     expect(capabilitiesOf({}).controllers).toEqual(['SCSI']);
-    expect(capabilitiesOf({ capabilities: [{}], locationInfo: [{}] }).ultraSsd('1')).toBe(false);
+    expect(capabilitiesOf({ capabilities: [{}] }).premiumIo).toBe(false);
   });
 });
 
