@@ -85,6 +85,7 @@ const SET: readonly FieldAge[] = [
   ['2023-09-01', 'properties', 'virtualMachineProfile', 'timeCreated'],
   ['2023-09-01', 'properties', 'resiliencyPolicy'],
   ['2023-09-01', 'etag'],
+  ['2025-04-01', 'properties', 'highSpeedInterconnectPlacement'],
 ];
 
 const VM: readonly FieldAge[] = [
@@ -120,7 +121,7 @@ const FIELDS: Readonly<Record<string, readonly FieldAge[]>> = {
   'Microsoft.Compute/virtualMachineScaleSets/virtualMachines': INSTANCE,
   'Microsoft.Compute/virtualMachines': VM,
 };
-const NEWEST_FIELD = '2024-03-01';
+const NEWEST_FIELD = '2025-04-01';
 
 /** The response without the fields that its api-version does not have: of a document, or of a page of documents. */
 export function asOfVersion(request: ArmRequest, reply: ArmReply): ArmReply {

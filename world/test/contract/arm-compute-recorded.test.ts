@@ -19,6 +19,7 @@ import {
   type Answer,
 } from '../simulator/arm/harness.ts';
 
+const SUBSCRIPTION = aWorld([]).subscriptionId;
 const TOKENS = 'x-ms-ratelimit-remaining-resource';
 const CHARGE = 'x-ms-request-charge';
 const BY_ID = `/virtualMachines/0?${VERSION}`;
@@ -193,5 +194,114 @@ describe('instances, as recorded', () => {
     const listed: string[] = [];
     for await (const each of rig.compute.virtualMachineScaleSetVMs.list(RG, rig.set('flex'))) listed.push(each.instanceId ?? '');
     expect(listed).toEqual(stateOf(rig, 'flex').instances.map((each) => each.name));
+  });
+});
+
+describe('documents, as recorded', () => {
+  const compute = (rest: string): string => `/subscriptions/${SUBSCRIPTION}/providers/Microsoft.Compute/${rest}?${VERSION}`;
+
+  it('the document of an operation is laid out over lines', async () => {
+    const rig = await startRig(aWorld([aPool('a')]));
+    const put = await scale(rig, 'a', 3);
+    rig.clock.advance(10 * MINUTE);
+    const { text, json } = await operationOf(rig, put);
+    expect(text).toBe(JSON.stringify(json, null, 2).replaceAll('\n', '\r\n'));
+    expect(Object.keys(json)).toEqual(['startTime', 'endTime', 'status', 'name']);
+  });
+
+  // Recorded by the SDK for Go, February 2023.
+  it('sizes are one page without rate limits of Compute; what they have in some zones names these with a capital letter', async () => {
+    const rig = await startRig(aWorld([aPool('a')]), { knobs: { pageSize: 2 } });
+    const { json, headers } = await rig.call('GET', compute('skus'));
+    expect([json['nextLink'], headers[TOKENS]]).toEqual([undefined, undefined]);
+    expect(json['value']).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ name: 'Standard_B2s', locationInfo: [expect.objectContaining({ zoneDetails: [] })] }),
+        expect.objectContaining({
+          name: 'Standard_D4s_v5',
+          locationInfo: [
+            expect.objectContaining({
+              zoneDetails: [{ Name: ['3', '2', '1'], capabilities: [{ name: 'UltraSSDAvailable', value: 'True' }] }],
+            }),
+          ],
+        }),
+      ]),
+    );
+  });
+
+  // Recorded by azure-powershell, 2023.
+  it('usages have their names and texts, and families without any quota', async () => {
+    const rig = await startRig(aWorld([aPool('a')]), { knobs: { pageSize: 2 } });
+    const { json } = await rig.call('GET', compute('locations/westeurope/usages'));
+    expect(json['nextLink']).toBeUndefined();
+    const row = (value: string, localizedValue: string, currentValue: number, limit: number) => ({
+      unit: 'Count',
+      name: { value, localizedValue },
+      currentValue,
+      limit,
+    });
+    expect(json['value']).toEqual(
+      expect.arrayContaining([
+        row('cores', 'Total Regional vCPUs', 8, 100_000),
+        row('lowPriorityCores', 'Total Regional Low-priority vCPUs', 0, 100_000),
+        row('virtualMachines', 'Virtual Machines', 2, 100_000),
+        row('virtualMachineScaleSets', 'Virtual Machine Scale Sets', 1, 100_000),
+        row('standardDSv5Family', 'Standard DSv5 Family vCPUs', 8, 100_000),
+        row('standardNDSFamily', 'Standard NDS Family vCPUs', 0, 0),
+      ]),
+    );
+  });
+
+  it('a set has tags without values, the extensions of AKS with their time, and what newer versions of Compute add', async () => {
+    const rig = await startRig(aWorld([aPool('a'), aPool('flex', { kind: 'vmss-flexible' })]));
+    const read = async (pool: string, version: string) => (await rig.call('GET', `${setPath(rig, pool)}?${version}`)).json;
+    const uniform = await read('a', VERSION);
+    expect(uniform).toMatchObject({
+      tags: { 'aks-managed-bootstrap-profile-acr-name': '', 'compute.aks.billing': 'true' },
+      properties: {
+        virtualMachineProfile: {
+          osProfile: { secrets: [] },
+          extensionProfile: {
+            extensionsTimeBudget: 'PT16M',
+            extensions: [{ name: 'vmssCSE' }, { name: `${rig.set('a')}-AKSLinuxBilling` }],
+          },
+          networkProfile: {
+            networkInterfaceConfigurations: [{ properties: { disableTcpStateTracking: false, dnsSettings: { dnsServers: [] } } }],
+          },
+        },
+      },
+    });
+    expect(uniform['properties']).not.toHaveProperty('highSpeedInterconnectPlacement');
+    expect(await read('flex', VERSION)).toMatchObject({ properties: { highSpeedInterconnectPlacement: 'None' } });
+    expect((await read('flex', 'api-version=2024-11-01'))['properties']).not.toHaveProperty('highSpeedInterconnectPlacement');
+    const instance = await rig.call('GET', `${setPath(rig, 'a')}${BY_ID}`);
+    expect(instance.json).toMatchObject({ properties: { osProfile: { secrets: [], allowExtensionOperations: true } } });
+    expect(instance.json['properties']).not.toHaveProperty('protectionPolicy');
+  });
+});
+
+describe('stock that is missing, as recorded', () => {
+  // Recorded in cluster autoscaler PR 5548 (2023): the instance shows it within some twenty seconds.
+  it('half of the instances that cannot be allocated say so within twenty seconds, while the operation goes on', async () => {
+    const rig = await startRig(aWorld([aPool('a', { count: 0, min: 0, max: 100, zones: ['1'] })], { stock: { 'Standard_D4s_v5/1': 0 } }));
+    const put = await scale(rig, 'a', 40);
+    rig.clock.advance(20_000);
+    const failed = stateOf(rig, 'a').instances.filter(({ error }) => error === 'ZonalAllocationFailed');
+    expect(failed.length).toBeGreaterThanOrEqual(20);
+    expect((await operationOf(rig, put)).json).toMatchObject({ status: 'InProgress' });
+  });
+
+  // Recorded in jenkins-infra/helpdesk 3584 (2023) and in a pull request of jenkins-infra/azure (2025).
+  it('constraints that nothing meets fail the operation within a minute', async () => {
+    const rig = await startRig(aWorld([aPool('a')]));
+    const code = 'OverconstrainedZonalAllocationRequest';
+    rig.arm.control.addFault({ id: 'no', match: { pool: 'a' }, effect: { kind: 'birth', how: 'refused', code } });
+    const put = await scale(rig, 'a', 3);
+    rig.clock.advance(MINUTE);
+    expect((await operationOf(rig, put)).json).toMatchObject({
+      status: 'Failed',
+      error: { code, details: [{ code, target: '2' }] },
+    });
+    expect(stateOf(rig, 'a').instances.at(-1)).toMatchObject({ id: '2', provisioningState: 'Failed', error: code });
   });
 });

@@ -110,7 +110,13 @@ function commonProperties(world: ArmWorld, vm: Vm, set: ScaleSet | undefined): J
       },
       dataDisks: renderDataDisks(vm),
     },
-    osProfile: { computerName: vm.hostName, adminUsername: 'azureuser', requireGuestProvisionSignal: true },
+    osProfile: {
+      computerName: vm.hostName,
+      adminUsername: 'azureuser',
+      secrets: [],
+      allowExtensionOperations: true,
+      requireGuestProvisionSignal: true,
+    },
     networkProfile: { networkInterfaces: [{ id: `${vm.resourceId}/networkInterfaces/nic0`, properties: { primary: true } }] },
     timeCreated: armTime(vm.createdMs),
   };
@@ -123,12 +129,14 @@ function imageOf(set: ScaleSet | undefined): string | undefined {
 }
 
 function uniformProperties(vm: Vm, set: ScaleSet | undefined): JsonObject {
+  const isProtected = pick(vm.own, 'properties', 'protectionPolicy') !== undefined;
   return {
+    ...(isProtected ? { protectionPolicy: { protectFromScaleIn: false, protectFromScaleSetActions: false } } : {}),
     latestModelApplied: set === undefined || isOfLatestModel(set, vm),
     modelDefinitionApplied: 'VirtualMachineScaleSet',
     resilientVMDeletionStatus: 'Disabled',
+    // Azure repeats the set's interfaces here. They are left out, since no client is known to read them, and lists would double.
     networkProfileConfiguration: { networkInterfaceConfigurations: [] },
-    protectionPolicy: { protectFromScaleIn: false, protectFromScaleSetActions: false },
   };
 }
 

@@ -186,7 +186,14 @@ function documentAnswer(world: ArmWorld, operation: Operation): ArmReply {
     name: operation.id,
     ...(running || error === undefined ? {} : { error }),
   };
-  return { status: 200, body, headers: running ? { 'retry-after': world.throttle.retryAfter(operation.retryAfterSeconds) } : {} };
+  // As azure-powershell and cloud-provider-azure recorded it, 2025-2026.
+  const layout = operation.provider === 'aks' ? {} : ({ indented: true } as const);
+  return {
+    status: 200,
+    body,
+    ...layout,
+    headers: running ? { 'retry-after': world.throttle.retryAfter(operation.retryAfterSeconds) } : {},
+  };
 }
 
 /** A finished operation returns 200 with an empty body, as recorded. 204 breaks clients that read the result of a delete. */

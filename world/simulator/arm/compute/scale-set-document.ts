@@ -44,7 +44,7 @@ export function renderSet(set: ScaleSet): JsonObject {
   });
 }
 
-/** The model of a set as AKS creates it for a pool. */
+/** The model of a set as AKS creates it for a pool, with what Compute adds (recorded by azure-powershell and cloud-provider-azure, 2025-2026). */
 export function modelOfPool(spec: WorldSpec, pool: PoolSpec, nowMs: number): JsonObject {
   const name = scaleSetName(spec, pool);
   const flexible = pool.kind === 'vmss-flexible';
@@ -62,7 +62,7 @@ export function modelOfPool(spec: WorldSpec, pool: PoolSpec, nowMs: number): Jso
       orchestrationMode: flexible ? 'Flexible' : 'Uniform',
       upgradePolicy: { mode: 'Manual' },
       ...(flexible
-        ? { constrainedMaximumCapacity: false }
+        ? { constrainedMaximumCapacity: false, highSpeedInterconnectPlacement: 'None' }
         : { overprovision: pool.overprovision ?? false, doNotRunExtensionsOnOverprovisionedVMs: false }),
       platformFaultDomainCount: 1,
       zoneBalance: false,
@@ -96,7 +96,8 @@ function profileOfPool(spec: WorldSpec, pool: PoolSpec, name: string): JsonObjec
     osProfile: {
       computerNamePrefix: name,
       adminUsername: 'azureuser',
-      linuxConfiguration: { disablePasswordAuthentication: true },
+      linuxConfiguration: { disablePasswordAuthentication: true, provisionVMAgent: true },
+      secrets: [],
       allowExtensionOperations: true,
       requireGuestProvisionSignal: true,
     },
@@ -119,6 +120,8 @@ function profileOfPool(spec: WorldSpec, pool: PoolSpec, name: string): JsonObjec
           properties: {
             primary: true,
             enableAcceleratedNetworking: true,
+            disableTcpStateTracking: false,
+            dnsSettings: { dnsServers: [] },
             enableIPForwarding: true,
             ipConfigurations: Array.from({ length: spec.addressesPerNode ?? 1 }, (_, index) => ({
               name: `ipconfig${index + 1}`,
@@ -129,6 +132,7 @@ function profileOfPool(spec: WorldSpec, pool: PoolSpec, name: string): JsonObjec
       ],
     },
     extensionProfile: {
+      extensionsTimeBudget: 'PT16M',
       extensions: [
         {
           name: 'vmssCSE',
@@ -145,7 +149,7 @@ function profileOfPool(spec: WorldSpec, pool: PoolSpec, name: string): JsonObjec
   };
 }
 
-/** The tags of AKS, then the limits and the discovery tags, then the pool's own tags. */
+/** The tags of AKS, of which some have no value (recorded by AKS's own log, December 2025), then the limits and the discovery tags, then the pool's own tags. */
 function tagsOfPool(spec: WorldSpec, pool: PoolSpec, name: string): JsonObject {
   const suffix = nameSuffix(spec);
   return {
@@ -157,6 +161,8 @@ function tagsOfPool(spec: WorldSpec, pool: PoolSpec, name: string): JsonObject {
     'aks-managed-azure-cni-overlay': 'true',
     'aks-managed-ssh-access': 'LocalUser',
     'aks-managed-enable-imds-restriction': 'false',
+    'aks-managed-bootstrap-profile-acr-name': '',
+    'compute.aks.billing': 'true',
     poolName: pool.name,
     orchestrator: 'Kubernetes:1.33.2',
     creationSource: `vmssclient-${name}`,

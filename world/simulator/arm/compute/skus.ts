@@ -42,6 +42,15 @@ function restrictionsOf({ restricted, spec }: ArmWorld, { name }: VmSize): reado
   return [{ ...what, reasonCode: 'NotAvailableForSubscription' }];
 }
 
+/**
+ * What a size has only in some zones: here ultra disks, which sizes of the B series lack. The published model calls the zones `name`; Azure
+ * writes `Name` (recorded by the SDK for Go, February 2023), and an empty list where there is nothing to say.
+ */
+function zoneDetailsOf({ family }: VmSize): readonly Json[] {
+  const details = { Name: REGION_ZONES.toReversed(), capabilities: [{ name: 'UltraSSDAvailable', value: 'True' }] };
+  return family.startsWith('standardB') ? [] : [details];
+}
+
 function renderSku(world: ArmWorld, size: VmSize): Json {
   const { location } = world.spec;
   return {
@@ -51,7 +60,7 @@ function renderSku(world: ArmWorld, size: VmSize): Json {
     size: size.name.replace(/^Standard_/, ''),
     family: size.family,
     locations: [location],
-    locationInfo: [{ location, zones: REGION_ZONES.toReversed(), zoneDetails: [] }],
+    locationInfo: [{ location, zones: REGION_ZONES.toReversed(), zoneDetails: zoneDetailsOf(size) }],
     capabilities: Object.entries(capabilities(size)).map(([name, value]) => ({ name, value })),
     restrictions: restrictionsOf(world, size),
   };

@@ -52,6 +52,8 @@ export interface ArmReply {
   readonly headers?: Readonly<Record<string, string>>;
   /** undefined: an empty body. */
   readonly body?: Json | undefined;
+  /** The body is laid out over lines that end with CR and LF. */
+  readonly indented?: true;
   readonly trace?: Trace;
 }
 

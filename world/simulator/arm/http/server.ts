@@ -6,6 +6,7 @@ import type { RequestFilter, RequestInfo } from '../../base/request-filter.ts';
 import { mayHaveBody } from '../../base/request-body.ts';
 import type { ServerTls } from '../../base/tls.ts';
 import { armError } from './errors.ts';
+import type { Json } from './json.ts';
 import type { ArmReply, ArmRequest } from './messages.ts';
 
 export type RawRequest = Omit<ArmRequest, 'seq' | 'occasion' | 'params' | 'body' | 'principal'>;
@@ -157,7 +158,7 @@ function sendResponse(outgoing: Outgoing, method: string, { reply, manner }: Res
   }
   const { body } = reply;
   const isText = typeof body === 'string';
-  const text = Buffer.from(body === undefined ? '' : isText ? body : JSON.stringify(body));
+  const text = Buffer.from(body === undefined ? '' : isText ? body : textOf(body, reply.indented === true));
   const bodyless = reply.status === 204 || reply.status === 304 || method === 'HEAD';
   const headers = {
     ...reply.headers,
@@ -167,6 +168,10 @@ function sendResponse(outgoing: Outgoing, method: string, { reply, manner }: Res
   writeHead(outgoing, reply.status, headers);
   if (manner === 'half') write(outgoing, text.subarray(0, Math.floor(text.length / 2)), () => closeStream(outgoing));
   else end(outgoing, bodyless ? NO_BYTES : text);
+}
+
+function textOf(body: Json, indented: boolean): string {
+  return indented ? JSON.stringify(body, null, 2).replaceAll('\n', '\r\n') : JSON.stringify(body);
 }
 
 function isHttp2(outgoing: Outgoing): outgoing is Http2ServerResponse {

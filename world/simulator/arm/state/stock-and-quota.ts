@@ -57,6 +57,13 @@ export interface Usage {
 
 /** The limit of a quota that the world does not set. */
 const DEFAULT_LIMIT = 100_000;
+/** Families that the subscription sees without having any quota of them. A region lists many such (recorded by azure-powershell, 2023). */
+const WITHOUT_QUOTA = ['standardNDSFamily', 'standardHBSFamily'];
+
+/** As Azure writes it for people: "Standard DSv5 Family vCPUs". */
+function familyTitle(family: string): string {
+  return `${family.replace(/^standard/, 'Standard ').replace(/Family$/, ' Family')} vCPUs`;
+}
 
 /**
  * The usage of all VMs of the subscription that count, including those being created, deallocated and deleted. Overprovisioned VMs do
@@ -73,12 +80,12 @@ export function usages(world: ArmWorld): readonly Usage[] {
     name,
     title,
     current,
-    limit: world.quota.get(name.toLowerCase()) ?? DEFAULT_LIMIT,
+    limit: world.quota.get(name.toLowerCase()) ?? (WITHOUT_QUOTA.includes(name) ? 0 : DEFAULT_LIMIT),
   });
-  const families = new Set([...VM_SIZES.values()].map((size) => size.family));
+  const families = new Set([...VM_SIZES.values()].map((size) => size.family).concat(WITHOUT_QUOTA));
   return [
     row('cores', 'Total Regional vCPUs', cores(regular) + reserved()),
-    row('lowPriorityCores', 'Total Regional Spot vCPUs', cores(spot)),
+    row('lowPriorityCores', 'Total Regional Low-priority vCPUs', cores(spot)),
     row('virtualMachines', 'Virtual Machines', vms.length),
     row(
       'virtualMachineScaleSets',
@@ -87,7 +94,7 @@ export function usages(world: ArmWorld): readonly Usage[] {
     ),
     row('availabilitySets', 'Availability Sets', 0),
     ...[...families].map((family) =>
-      row(family, `${family} vCPUs`, cores(regular.filter((vm) => findVmSize(vm.vmSize)?.family === family)) + reserved(family)),
+      row(family, familyTitle(family), cores(regular.filter((vm) => findVmSize(vm.vmSize)?.family === family)) + reserved(family)),
     ),
   ];
 }
