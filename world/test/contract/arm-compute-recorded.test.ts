@@ -94,7 +94,9 @@ describe('what Compute charges, as recorded', () => {
     const body = { location: 'westeurope', sku: { name: 'Standard_D4s_v5', capacity: 2 } };
     const created = await rig.call('PUT', `${setPath(rig, 'a')}new?${VERSION}`, { body });
     expect([created.status, created.headers[CHARGE], created.headers['etag']]).toEqual([201, '2', '"1"']);
-    expect((await rig.call('DELETE', `${setPath(rig, 'a')}?${VERSION}`)).headers[CHARGE]).toBe('5');
+    const deleted = await rig.call('DELETE', `${setPath(rig, 'a')}?${VERSION}`);
+    expect(deleted.headers).toMatchObject({ [CHARGE]: '5', 'azure-asyncnotification': 'Enabled' });
+    expect([deleted.headers['location'], deleted.headers['azure-asyncoperation']]).toEqual([expect.any(String), expect.any(String)]);
   });
 
   it('a poll of an operation names the limit of the operation first', async () => {

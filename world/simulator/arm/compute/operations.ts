@@ -127,7 +127,10 @@ function cancelWhere(world: ArmWorld, isMeant: (operation: Operation) => boolean
 /** AKS signs its operation URLs with this version for every caller. */
 const AKS_OPERATION_VERSION = '2017-08-31';
 
-/** `Azure-AsyncOperation`, `Retry-After` and, for actions, `Location`: absolute, on the host that the client called. */
+/**
+ * `Azure-AsyncOperation`, `Retry-After` and, for actions, `Location`: absolute, on the host that the client called. Compute notifies of the
+ * end of every operation (recorded by cloud-provider-azure, January 2026).
+ */
 export function operationHeaders(
   world: ArmWorld,
   request: ArmRequest,
@@ -149,7 +152,8 @@ export function operationHeaders(
   return {
     'azure-asyncoperation': `${root}/${kind}/${operation.id}?${scope}api-version=${version}&${signature}`,
     'retry-after': world.throttle.retryAfter(operation.retryAfterSeconds),
-    ...(form === 'action' ? { location } : { 'azure-asyncnotification': 'Enabled' }),
+    ...(form === 'action' ? { location } : {}),
+    ...(form === 'action' && aks ? {} : { 'azure-asyncnotification': 'Enabled' }),
   };
 }
 

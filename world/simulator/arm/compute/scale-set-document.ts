@@ -85,6 +85,12 @@ function identitiesOf(spec: WorldSpec): JsonObject {
   return name === undefined ? {} : { [identityId(spec, name)]: {} };
 }
 
+/** AKS has its images in a resource group of its own subscription, which here is that of the world. */
+function imageId({ subscriptionId }: WorldSpec): string {
+  const gallery = `/subscriptions/${subscriptionId}/resourceGroups/AKS-Ubuntu/providers/Microsoft.Compute/galleries/AKSUbuntu`;
+  return `${gallery}/images/2204gen2containerd/versions/202601.01.0`;
+}
+
 function profileOfPool(spec: WorldSpec, pool: PoolSpec, name: string): JsonObject {
   const spot = pool.priority === 'Spot';
   return {
@@ -109,7 +115,7 @@ function profileOfPool(spec: WorldSpec, pool: PoolSpec, name: string): JsonObjec
         managedDisk: { storageAccountType: 'Premium_LRS' },
         diskSizeGB: 128,
       },
-      imageReference: { id: `/subscriptions/${spec.subscriptionId}/galleries/AKSUbuntu/images/2204gen2containerd/versions/202601.01.0` },
+      imageReference: { id: imageId(spec) },
       diskControllerType: 'SCSI',
     },
     networkProfile: {
