@@ -3,6 +3,7 @@
  * is one of 1,080 lists and shows as many of 30,000 views as it has instances; a single read is one of 6,000 and one view (recorded by
  * azure-powershell, November 2025). A list of virtual machines is one of 900, a read of one is one of 24,000 (Microsoft Learn, "Compute
  * throttling limits"). Pure.
+ * Idea: want.
  */
 
 /** Calls at once, of all clients of the subscription together. */

@@ -10,7 +10,6 @@ import { findVmSize } from '../state/vm-sizes.ts';
 import { growSet, seedInSet } from './create-vm.ts';
 import { beginOperation, operationHeaders } from './operations.ts';
 import { extraFor } from './overprovisioning.ts';
-import { chargeWrite } from './request-charge.ts';
 import { modelOfPool, renderSet } from './scale-set-document.ts';
 import { setKey } from './set-capacity.ts';
 
@@ -122,7 +121,7 @@ export function createScaleSet(world: ArmWorld, request: ArmRequest): ArmReply {
   const etag = etagText(set.etag);
   return {
     status: 201,
-    headers: { etag, ...chargeWrite(world, pool.count), ...operationHeaders(world, request, operation, 'write') },
+    headers: { etag, ...world.throttle.spend('batched', pool.count), ...operationHeaders(world, request, operation, 'write') },
     body: renderSet(set),
     trace: { etagOut: etag, capacityBefore: 0, capacityAfter: capacityOf(set), opId: operation.id, charge: pool.count },
   };

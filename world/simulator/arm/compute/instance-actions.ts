@@ -8,7 +8,6 @@ import { isJsonObject, mergePatch, pick, pickObject, type JsonObject } from '../
 import { deallocateVm, powerOffVm, restartVm, startVm } from './vm-lifecycle.ts';
 import { param, type ArmReply, type ArmRequest, type Principal } from '../http/messages.ts';
 import { beginOperation, operationHeaders, recordDone } from './operations.ts';
-import { chargeWrite } from './request-charge.ts';
 import { refuseByCondition } from '../http/preconditions.ts';
 import { protectionOf, refuseProtected } from './instance-protection.ts';
 import { setKey } from './set-capacity.ts';
@@ -83,7 +82,7 @@ export function applyAction(
   });
   return {
     status: 202,
-    headers: { ...chargeWrite(world, moving.length), ...operationHeaders(world, request, operation, 'action') },
+    headers: { ...world.throttle.spend('batched', moving.length), ...operationHeaders(world, request, operation, 'action') },
     trace: { opId: operation.id, charge: moving.length },
   };
 }
@@ -141,7 +140,7 @@ export function acceptVmWrite(world: ArmWorld, request: ArmRequest, vm: Vm, { mo
   const charge = isEffective ? 1 : 0;
   return {
     status: 200,
-    headers: { etag, ...chargeWrite(world, charge), ...operationHeaders(world, request, operation, 'write') },
+    headers: { etag, ...world.throttle.spend('batched', charge), ...operationHeaders(world, request, operation, 'write') },
     body: mergePatch(body(), { properties: { provisioningState: 'Updating' } }),
     trace: { etagOut: etag, opId: operation.id, charge },
   };

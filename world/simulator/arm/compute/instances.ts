@@ -5,7 +5,6 @@ import { pick, type Json } from '../http/json.ts';
 import { param, type ArmReply, type ArmRequest } from '../http/messages.ts';
 import { operationHeaders } from './operations.ts';
 import { answerPage } from '../http/paging.ts';
-import { chargeViews, chargeWrite } from './request-charge.ts';
 import { isForced, protectionOf, refuseForce, refuseProtected } from './instance-protection.ts';
 import { acceptRemoval } from './set-capacity.ts';
 import { notFound, setOf } from './scale-sets.ts';
@@ -36,7 +35,7 @@ export function listInstances(world: ArmWorld, request: ArmRequest): ArmReply {
       return set.kind === 'uniform' ? renderVm(world, vm, { set, expand }) : renderMember(world, set, vm);
     },
   });
-  return page.status === 200 ? { ...page, headers: chargeViews(world, shown) } : page;
+  return page.status === 200 ? { ...page, headers: world.throttle.spend('views', shown) } : page;
 }
 
 /** The two filters that clients are known to use. undefined: another filter. */
@@ -68,7 +67,7 @@ export function getInstanceView(world: ArmWorld, request: ArmRequest): ArmReply 
 
 /** A read of one instance costs one view, even if it is refused. One of an instance that is not there is not recorded. */
 function viewOne(world: ArmWorld, reply: ArmReply): ArmReply {
-  return reply.status === 404 ? reply : { ...reply, headers: { ...chargeViews(world, 1), ...reply.headers } };
+  return reply.status === 404 ? reply : { ...reply, headers: { ...world.throttle.spend('views', 1), ...reply.headers } };
 }
 
 /** A VM of a Flexible set as its set shows it. undefined: it is in none. */
@@ -118,7 +117,7 @@ function remove(
   const operation = acceptRemoval(world, set, { vms, forced, principal: request.principal, named });
   return {
     status: 202,
-    headers: { ...chargeWrite(world, vms.length), ...operationHeaders(world, request, operation, 'action') },
+    headers: { ...world.throttle.spend('batched', vms.length), ...operationHeaders(world, request, operation, 'action') },
     trace: {
       capacityBefore: before,
       capacityAfter: goalOf(set),

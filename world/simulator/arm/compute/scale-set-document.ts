@@ -155,7 +155,7 @@ function profileOfPool(spec: WorldSpec, pool: PoolSpec, name: string): JsonObjec
   };
 }
 
-/** The tags of AKS, of which some have no value (recorded by AKS's own log, December 2025), then the limits and the discovery tags, then the pool's own tags. */
+/** The tags of AKS, some without a value (recorded from AKS's own log, December 2025), then the limits and the discovery tags, then the pool's own tags. */
 function tagsOfPool(spec: WorldSpec, pool: PoolSpec, name: string): JsonObject {
   const suffix = nameSuffix(spec);
   return {

@@ -14,7 +14,6 @@ import { refuseModelSize, createScaleSet } from './create-scale-set.ts';
 import { refuseByCondition } from '../http/preconditions.ts';
 import { limitsOf } from '../state/agent-pool-limits.ts';
 import { isForced, refuseForce } from './instance-protection.ts';
-import { chargeWrite } from './request-charge.ts';
 import { applyBody, renderSet } from './scale-set-document.ts';
 import { acceptModel, growthTo, setKey } from './set-capacity.ts';
 import { beginRemoval, removeVm } from './vm-lifecycle.ts';
@@ -125,7 +124,11 @@ function writeScaleSet(world: ArmWorld, request: ArmRequest, set: ScaleSet): Arm
   const after = goalOf(set);
   return {
     status: 200,
-    headers: { etag, ...chargeWrite(world, Math.abs(after - before)), ...operationHeaders(world, request, operation, 'write') },
+    headers: {
+      etag,
+      ...world.throttle.spend('batched', Math.abs(after - before)),
+      ...operationHeaders(world, request, operation, 'write'),
+    },
     body: renderSet(set),
     trace: { ...trace, capacityAfter: after, etagOut: etag, opId: operation.id, charge: Math.abs(after - before) },
   };
@@ -149,7 +152,7 @@ function acceptNothing(world: ArmWorld, request: ArmRequest, set: ScaleSet): Arm
   const goal = goalOf(set);
   return {
     status: 200,
-    headers: { etag, ...chargeWrite(world, 0), ...operationHeaders(world, request, operation, 'write') },
+    headers: { etag, ...world.throttle.spend('batched', 0), ...operationHeaders(world, request, operation, 'write') },
     body: renderSet(set),
     trace: {
       ...defined({ etagIn: request.headers['if-match'] }),
@@ -218,7 +221,7 @@ export function deleteScaleSet(world: ArmWorld, request: ArmRequest): ArmReply {
   });
   return {
     status: 202,
-    headers: { ...chargeWrite(world, living.length), ...operationHeaders(world, request, operation, 'action') },
+    headers: { ...world.throttle.spend('batched', living.length), ...operationHeaders(world, request, operation, 'action') },
     trace: { opId: operation.id, charge: living.length },
   };
 }

@@ -10,7 +10,6 @@ import { param, type ArmReply, type ArmRequest, type Trace } from '../http/messa
 import { beginOperation, operationHeaders } from './operations.ts';
 import { answerPage } from '../http/paging.ts';
 import { beginRemoval } from './vm-lifecycle.ts';
-import { chargeWrite } from './request-charge.ts';
 import { isForced, refuseForce } from './instance-protection.ts';
 import { acceptRemoval } from './set-capacity.ts';
 import { checkRemoval } from '../state/write-safety-rules.ts';
@@ -91,7 +90,7 @@ export function deleteVm(world: ArmWorld, request: ArmRequest): ArmReply {
   const { principal } = request;
   const accepted = (operation: Operation, trace: Trace): ArmReply => ({
     status: 202,
-    headers: { ...chargeWrite(world, 1), ...operationHeaders(world, request, operation, 'action') },
+    headers: { ...world.throttle.spend('batched', 1), ...operationHeaders(world, request, operation, 'action') },
     trace: { ...trace, pool: vm.pool.name, opId: operation.id, charge: 1 },
   });
   if (set !== undefined) {

@@ -141,10 +141,15 @@ export class Throttle {
     };
   }
 
-  /** Charges a response for the VMs that it shows, or that the write touches. The call itself was charged before. */
-  spend(what: keyof typeof VM_BUCKETS, vms: number): void {
-    const bucket = this.#vmBucket(what).bucket;
+  /**
+   * Charges a read for the VMs that it shows, or a write for those that it touches; 0: it changes nothing. The call itself was charged
+   * before. Recorded by azure-powershell, November 2025, and by cloud-provider-azure, January 2026.
+   * @returns the header that says so.
+   */
+  spend(what: keyof typeof VM_BUCKETS, vms: number): Readonly<Record<string, string>> {
+    const { bucket } = this.#vmBucket(what);
     bucket.tokens = Math.max(0, bucket.tokens - vms);
+    return { 'x-ms-request-charge': String(vms) };
   }
 
   #vmBucket(what: keyof typeof VM_BUCKETS): NamedBucket {
