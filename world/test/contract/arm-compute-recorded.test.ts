@@ -52,6 +52,7 @@ describe('what Compute charges, as recorded', () => {
     expect([page.headers[CHARGE], tokens(page).at(-1)]).toEqual(['3', 'VMScaleSetVMViewsSubscriptionMaximum;29993']);
   });
 
+  // That the instance view of a set is among them is assumed.
   it('reads of sets cost no view and say nothing of charges', async () => {
     const rig = await startRig(aWorld([aPool('a')]));
     for (const path of [setPath(rig, 'a'), setPath(rig, 'a').replace(/\/[^/]+$/, ''), `${setPath(rig, 'a')}/instanceView`]) {
@@ -277,7 +278,15 @@ describe('documents, as recorded', () => {
     expect(await read('flex', VERSION)).toMatchObject({ properties: { highSpeedInterconnectPlacement: 'None' } });
     expect((await read('flex', 'api-version=2024-11-01'))['properties']).not.toHaveProperty('highSpeedInterconnectPlacement');
     const instance = await rig.call('GET', `${setPath(rig, 'a')}${BY_ID}`);
-    expect(instance.json).toMatchObject({ properties: { osProfile: { secrets: [], allowExtensionOperations: true } } });
+    const { name } = (await rig.compute.virtualMachineScaleSetVMs.get(RG, rig.set('a'), '0')).storageProfile?.osDisk ?? {};
+    const disk = setPath(rig, 'a').replace(/virtualMachineScaleSets.*$/, `disks/${name}`);
+    expect(instance.json).toMatchObject({
+      properties: {
+        osProfile: { secrets: [], allowExtensionOperations: true },
+        storageProfile: { osDisk: { managedDisk: { storageAccountType: 'Premium_LRS', id: disk } }, dataDisks: [] },
+      },
+    });
+    expect((await rig.call('GET', `${disk}?api-version=2024-03-02`)).status).toBe(200);
     expect(instance.json['properties']).not.toHaveProperty('protectionPolicy');
   });
 });

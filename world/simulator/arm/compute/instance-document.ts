@@ -3,6 +3,7 @@ import { movesDisks, renderDataDisks } from '../disks/data-disks.ts';
 import { osDiskName } from '../disks/disk-document.ts';
 import { mergePatch, pick, pickText, type Json, type JsonObject } from '../http/json.ts';
 import { armTime } from './operations.ts';
+import { diskId } from '../state/resource-names.ts';
 import { etagText, type ArmWorld, type ScaleSet } from '../state/arm-state.ts';
 import type { Vm } from '../state/vm.ts';
 
@@ -94,6 +95,9 @@ export function statusCodes(world: ArmWorld, vm: Vm): readonly string[] {
 }
 
 function commonProperties(world: ArmWorld, vm: Vm, set: ScaleSet | undefined): JsonObject {
+  const osDisk = osDiskName(set?.name ?? vm.name, vm);
+  // An instance with one interface does not say that it is the primary one (recorded by cloud-provider-azure, January 2026).
+  const role = vm.kind === 'uniform' ? {} : { properties: { primary: true } };
   return {
     provisioningState: shownState(world, vm),
     vmId: vm.vmId,
@@ -102,10 +106,10 @@ function commonProperties(world: ArmWorld, vm: Vm, set: ScaleSet | undefined): J
       imageReference: { id: imageOf(set), exactVersion: NODE_IMAGE_VERSION },
       osDisk: {
         osType: 'Linux',
-        name: osDiskName(set?.name ?? vm.name, vm),
+        name: osDisk,
         createOption: 'FromImage',
         caching: 'ReadOnly',
-        managedDisk: { storageAccountType: 'Premium_LRS' },
+        managedDisk: { storageAccountType: 'Premium_LRS', id: diskId(world.spec, osDisk) },
         diskSizeGB: 128,
       },
       dataDisks: renderDataDisks(vm),
@@ -117,7 +121,7 @@ function commonProperties(world: ArmWorld, vm: Vm, set: ScaleSet | undefined): J
       allowExtensionOperations: true,
       requireGuestProvisionSignal: true,
     },
-    networkProfile: { networkInterfaces: [{ id: `${vm.resourceId}/networkInterfaces/nic0`, properties: { primary: true } }] },
+    networkProfile: { networkInterfaces: [{ id: `${vm.resourceId}/networkInterfaces/nic0`, ...role }] },
     timeCreated: armTime(vm.createdMs),
   };
 }
