@@ -97,7 +97,7 @@ describe('growing a VMs pool', () => {
     expect(await s.increase(SMALL_GROUP, 1)).toEqual({ kind: 'conflict', group: SMALL_GROUP, observed });
     expect(s.writes().map(({ status }) => status)).toEqual([412]);
     expect(s.counts()).toEqual(counts);
-    expect(s.group(SMALL_GROUP)).toMatchObject({ target: { value: observed }, frozen: 'its agent pool is in state Scaling' });
+    expect(s.group(SMALL_GROUP)).toMatchObject({ target: { value: observed }, frozen: 'its agent pool is in state Updating' });
     await s.pass(5 * 60_000);
     expect(s.group(SMALL_GROUP)).toMatchObject({ target: { value: observed, confirmed: true }, frozen: undefined });
     expect(await s.increase(SMALL_GROUP, 1)).toMatchObject({ kind: 'accepted', target: observed + 1 });

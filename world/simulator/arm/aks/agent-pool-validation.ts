@@ -1,5 +1,5 @@
 /** What the AKS resource provider refuses in a write to an agent pool before it acts. */
-import { isVmsPool, manualScale, poolEtag, poolSize } from '../state/agent-pool-document.ts';
+import { isVmsPool, manualScale, poolEtag, poolSize, vmsOfSize } from '../state/agent-pool-document.ts';
 import { aksError, scaleInProgress } from '../http/errors.ts';
 import { pick, pickText, type Json, type JsonObject } from '../http/json.ts';
 import { param, type ArmReply, type ArmRequest } from '../http/messages.ts';
@@ -8,7 +8,6 @@ import { growthTo } from '../compute/set-capacity.ts';
 import { findVmSize } from '../state/vm-sizes.ts';
 import { quotaShortage, type StockRequest } from '../state/stock-and-quota.ts';
 import type { AgentPool, ArmWorld } from '../state/arm-state.ts';
-import type { Vm } from '../state/vm.ts';
 
 export function poolNotFound(world: ArmWorld, request: ArmRequest): ArmReply {
   return aksError(404, 'NotFound', `Could not find the agentpool: ${param(request, 'pool')} in cluster ${clusterId(world.spec)}.`);
@@ -91,7 +90,8 @@ function refuseDeallocation(mode: Json | undefined, disk: Json | undefined): Arm
 }
 
 function refuseSizes(pool: AgentPool | undefined, properties: JsonObject): ArmReply | undefined {
-  const size = pickText(properties, 'vmSize');
+  // A pool of VMs has no size of its own: AKS shows an empty one, and takes it back.
+  const size = pickText(properties, 'vmSize') || undefined;
   if (pool !== undefined && size !== undefined && size !== pick(pool.properties, 'vmSize')) {
     return aksError(400, 'PropertyChangeNotAllowed', "Changing property 'properties.vmSize' is not allowed.");
   }
@@ -125,8 +125,4 @@ function wantsOf(world: ArmWorld, pool: AgentPool | undefined, properties: JsonO
   const set = pool.setKey === undefined ? undefined : world.sets.get(pool.setKey);
   const { count = poolSize(pool) } = properties;
   return set === undefined || typeof count !== 'number' ? [] : [of(pool.spec.vmSize, growthTo(set, count))];
-}
-
-export function vmsOfSize(pool: AgentPool, size: string): readonly Vm[] {
-  return [...pool.vms.values()].filter((vm) => vm.vmSize.toLowerCase() === size.toLowerCase() && vm.provisioningState !== 'Deleting');
 }

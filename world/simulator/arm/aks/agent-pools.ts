@@ -4,13 +4,17 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import {
+  autoscale,
   findAgentPool,
+  goalOfSize,
   isVmsPool,
+  keptProperties,
   manualScale,
   poolEtag,
   poolSize,
   renderAgentPool,
   REPLACED_BY_PUT,
+  vmsOfSize,
 } from '../state/agent-pool-document.ts';
 import { aksError } from '../http/errors.ts';
 import { isJsonObject, pick, pickObject, type JsonObject } from '../http/json.ts';
@@ -19,7 +23,7 @@ import { param, type ArmReply, type ArmRequest, type Principal } from '../http/m
 import { beginOperation, endOperation, operationHeaders } from '../compute/operations.ts';
 import { clusterId } from '../state/resource-names.ts';
 import { answerPage } from '../http/paging.ts';
-import { isIdle, poolNotFound, refuseCondition, refuseProperties, refuseWhileBusy, staleEtag, vmsOfSize } from './agent-pool-validation.ts';
+import { isIdle, poolNotFound, refuseCondition, refuseProperties, refuseWhileBusy, staleEtag } from './agent-pool-validation.ts';
 import { createPool, removePool } from './create-agent-pool.ts';
 import { specOfNew } from './agent-pool-spec.ts';
 import { limitsOf } from '../state/agent-pool-limits.ts';
@@ -167,7 +171,7 @@ const READ_ONLY = new Set(['eTag', 'provisioningState', 'virtualMachineNodesStat
 export function nextProperties(pool: AgentPool, given: JsonObject): JsonObject {
   const kept = Object.entries(pool.properties).filter(([key]) => !REPLACED_BY_PUT.includes(key));
   const writable = Object.entries(given).filter(([key]) => !READ_ONLY.has(key));
-  return { ...Object.fromEntries(kept), ...Object.fromEntries(writable) };
+  return keptProperties({ ...Object.fromEntries(kept), ...Object.fromEntries(writable) });
 }
 
 /** Stores a changed pool of any writer: the etag changes and the VMs begin to follow. */
@@ -177,7 +181,7 @@ export function acceptPool(world: ArmWorld, pool: AgentPool, next: JsonObject, p
   const tagsBefore = pickObject(pool.properties, 'tags');
   const hadDeallocation = deallocatesMachines(pool.properties);
   const power = powerChange(pool.properties, next);
-  pool.properties = next;
+  pool.properties = keptProperties(next);
   pool.etagCounter++;
   const after = poolSize(pool);
   if (isVmsPool(pool)) checkManualScale(world, pool, { principal, before: scaleBefore, after: manualScale(next) });
@@ -186,7 +190,8 @@ export function acceptPool(world: ArmWorld, pool: AgentPool, next: JsonObject, p
     const capacity = set === undefined ? undefined : activeCapacity(pool, set);
     checkPoolSize(world, { name: pool.name, max: limitsOf(pool.spec, next).max, capacity }, { principal, before, after });
   }
-  pool.provisioningState = power ?? (after === before ? 'Updating' : 'Scaling');
+  // A pool of VMs shows `Updating` for another count, too (recorded by Azure's CLI, July 2026).
+  pool.provisioningState = power ?? (after === before || isVmsPool(pool) ? 'Updating' : 'Scaling');
   if (isVmsPool(pool)) return convergeVms(world, pool, principal);
   copyTagsToSet(world, pool, tagsBefore);
   const set = setOf(world, pool);
@@ -205,9 +210,10 @@ export function vmsInTransition(world: ArmWorld, pool: AgentPool): readonly Vm[]
 
 function convergeVms(world: ArmWorld, pool: AgentPool, principal: Principal): Operation {
   const touched: Vm[] = [];
-  const sizes = new Set([...manualScale(pool.properties).map((entry) => entry.size), ...[...pool.vms.values()].map((vm) => vm.vmSize)]);
-  for (const size of sizes) {
-    const goal = manualScale(pool.properties).find((entry) => entry.size.toLowerCase() === size.toLowerCase())?.count ?? 0;
+  const { properties } = pool;
+  const sizes = [...manualScale(properties), ...autoscale(properties)].map(({ size }) => size);
+  for (const size of new Set([...sizes, ...[...pool.vms.values()].map((vm) => vm.vmSize)])) {
+    const goal = goalOfSize(pool, size);
     const living = vmsOfSize(pool, size);
     for (let count = living.length; count < goal; count++) touched.push(growPool(world, pool, size));
     const removed = living.slice(goal);

@@ -1,6 +1,6 @@
 /** Creates and removes pools: at the start of the world, and by events while it runs. */
 import type { PoolSpec } from '../../base/world-spec.ts';
-import { manualScale, propertiesOfPool, sizesOf } from '../state/agent-pool-document.ts';
+import { keptProperties, manualScale, propertiesOfPool, sizesOf } from '../state/agent-pool-document.ts';
 import type { JsonObject } from '../http/json.ts';
 import { removeVm } from '../compute/vm-lifecycle.ts';
 import { withCapacity } from '../compute/scale-set-document.ts';
@@ -65,7 +65,7 @@ export function createPool(
   const sizes = spec.kind === 'vms-pool' ? manualScale(properties) : [];
   const set = spec.kind === 'vms-pool' ? undefined : seedScaleSet(world, { ...spec, count: 0 });
   const pool = emptyPool(world, spec, set);
-  pool.properties = { ...pool.properties, ...properties };
+  pool.properties = keptProperties({ ...pool.properties, ...properties });
   pool.provisioningState = 'Creating';
   if (set === undefined) {
     const pending = sizes.flatMap(({ size, count }) => Array.from({ length: count }, () => growPool(world, pool, size)));

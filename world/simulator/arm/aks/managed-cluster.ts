@@ -1,5 +1,5 @@
 /** The managed cluster as AKS shows it, and the operations on it as a whole: write, tag, stop and start. */
-import { findAgentPool, isVmsPool } from '../state/agent-pool-document.ts';
+import { findAgentPool, isVmsPool, shownProperties } from '../state/agent-pool-document.ts';
 import { acceptPool, vmsInTransition, nextProperties, reconcilePool } from './agent-pools.ts';
 import { profileProblem, PUBLISHED_PROFILE, takeProfile } from './autoscaler-profile.ts';
 import { aksError, scaleInProgress } from '../http/errors.ts';
@@ -195,7 +195,7 @@ function renderCluster(world: ArmWorld): JsonObject {
       kubernetesVersion: minorOf(world.kubernetesVersion),
       currentKubernetesVersion: world.kubernetesVersion,
       nodeResourceGroup: spec.nodeResourceGroup,
-      agentPoolProfiles: pools.map((pool) => ({ name: pool.name, ...pool.properties, provisioningState: pool.provisioningState })),
+      agentPoolProfiles: pools.map((pool) => ({ name: pool.name, ...shownProperties(world, pool) })),
       networkProfile: { networkPlugin: 'azure', networkPluginMode: 'overlay', networkPolicy: 'none', loadBalancerSku: 'standard' },
       ...(spec.kubeletIdentity === undefined
         ? {}
