@@ -52,11 +52,11 @@ describe('calls at rest', () => {
   }
 
   it(
-    '20 pools: at most 2 + 20/5 lists a minute, nothing else, and not one more for ten times the nodes',
+    '20 pools: at most 2.5 + 20/5 lists a minute, nothing else, and not one more for ten times the nodes',
     async () => {
       const many = await atRestFor(WHILE_MS, fleet(10));
       expect(many.filter(({ route }) => !LISTS.has(route))).toEqual([]);
-      expect(many.length).toBeLessThanOrEqual((WHILE_MS / MINUTE) * (2 + 20 / 5));
+      expect(many.length).toBeLessThanOrEqual((WHILE_MS / MINUTE) * (2.5 + 20 / 5));
       const few = await atRestFor(10 * MINUTE, fleet(1));
       const within = many.filter(({ at }) => at - (many[0]?.at ?? 0) <= (few.at(-1)?.at ?? 0) - (few[0]?.at ?? 0));
       expect(tally(within)).toEqual(tally(few));

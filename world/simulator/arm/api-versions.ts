@@ -9,7 +9,7 @@ import type { ArmReply, ArmRequest } from './http/messages.ts';
 const FORM = /^(\d{4}-\d{2}-\d{2})(-preview)?$/;
 /** Every version since this one is accepted. */
 const ACCEPTED_SINCE = '2019-03-01';
-/** AKS signs its operation URLs with this version, and the providers beside the pools have older ones. */
+/** The providers beside the pools have older versions, and operations are read with any. */
 const OLDEST_ELSEWHERE = '2017-08-31';
 /** The activity log has had no newer version. */
 const ACTIVITY_LOG = { path: /\/providers\/Microsoft\.Insights\/eventtypes\//i, version: '2015-04-01' };

@@ -1,5 +1,6 @@
 /** The routes of this Azure: one row per method and path, with the rate limit that applies. */
 import { deleteAgentPool, getAgentPool, getUpgradeProfile, listAgentPools, putAgentPool } from './aks/agent-pools.ts';
+import { getAksOperation, getAksOperationResult } from './aks/aks-operations.ts';
 import { deleteMachines, getMachine, listMachines } from './aks/agent-pool-machines.ts';
 import { simulateEviction } from './compute/spot-eviction.ts';
 import { CREDENTIALS, listCredentials } from './aks/cluster-credentials.ts';
@@ -121,8 +122,8 @@ export const ARM_ROUTES: readonly Route[] = [
   { method: 'POST', template: `${VMS}/{name}/attachDetachDataDisks`, answer: moveVmDisks, compute: 'UpdateVM' },
   { method: 'GET', template: `${SUB}/${COMPUTE}/locations/{location}/DiskOperations/{id}`, answer: getOperation },
   { method: 'GET', template: `${SUB}/${COMPUTE}/locations/{location}/operations/{id}`, answer: getOperation, compute: 'GetOperation' },
-  { method: 'GET', template: `${SUB}/${AKS}/locations/{location}/operations/{id}`, answer: getOperation },
-  { method: 'GET', template: `${SUB}/${AKS}/locations/{location}/operationresults/{id}`, answer: getOperation },
+  { method: 'GET', template: `${SUB}/${AKS}/locations/{location}/operations/{id}`, answer: getAksOperation },
+  { method: 'GET', template: `${SUB}/${AKS}/locations/{location}/operationresults/{id}`, answer: getAksOperationResult },
   { method: 'GET', template: `${SUB}/${AKS}/managedClusters`, answer: listClusters },
   { method: 'GET', template: CLUSTERS, answer: listClusters },
   { method: 'GET', template: `${CLUSTERS}/{cluster}`, answer: getCluster },

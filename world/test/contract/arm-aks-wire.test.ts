@@ -60,7 +60,7 @@ describe('the AKS provider', () => {
       };
       const put = await rig.call('PUT', poolPath(rig, 'new'), { body: { properties }, headers: { 'if-none-match': '*' } });
       expect(put).toMatchObject({ status: 201, json: { name: 'new', properties: { count: 2, provisioningState: 'Creating', future: 1 } } });
-      expect(String(put.headers['azure-asyncoperation'])).toContain('api-version=2017-08-31');
+      expect(String(put.headers['azure-asyncoperation'])).toContain('api-version=2025-03-01');
       expect(stateOf(rig, 'new')).toMatchObject({ capacity: 2, min: 0, max: 4 });
       rig.clock.advance(10 * MINUTE);
       expect((await rig.aks.agentPools.get('rg', 'aks', 'new')).provisioningState).toBe('Succeeded');
@@ -139,7 +139,7 @@ describe('the AKS provider', () => {
       const isUp = (): boolean => stateOf(rig, 'a').instances.every(({ provisioningState }) => provisioningState === 'Succeeded');
       const status = async (): Promise<unknown> => (await operationOf(rig, grown)).json['status'];
       rig.clock.advance(20_000);
-      expect([isUp(), await status()]).toEqual([false, 'InProgress']);
+      expect([isUp(), await status()]).toEqual([false, 'ReconcilingAppSecurityGroup']);
       while (!isUp()) rig.clock.advance(1_000);
       expect([await status(), (await rig.aks.agentPools.get('rg', 'aks', 'a')).provisioningState]).toEqual(['Succeeded', 'Succeeded']);
       rig.arm.control.addFault({ id: 'stuck', match: {}, effect: { kind: 'birth', how: 'stuck' } });

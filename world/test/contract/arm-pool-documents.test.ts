@@ -72,6 +72,19 @@ describe('the document of an agent pool', () => {
   });
 });
 
+describe('the list of agent pools', () => {
+  it.each([1, 2])('has a link to an empty second page with %i pools, and the real client reads both', async (pools) => {
+    const rig = await startRig(aWorld(['a', 'b'].slice(0, pools).map((name) => aPool(name))));
+    const first = await rig.call('GET', poolPath(rig, '').replace('/agentPools/', '/agentPools'));
+    const link = new URL(String(first.json['nextLink']));
+    expect(link.searchParams.get('api-version')).toBe('2025-05-01');
+    expect((await rig.call('GET', link.pathname + link.search)).json).toEqual({ value: [] });
+    const pages: number[] = [];
+    for await (const page of rig.aks.agentPools.list('rg', 'aks').byPage()) pages.push(page.length);
+    expect(pages).toEqual([pools, 0]);
+  });
+});
+
 describe('a PUT of an agent pool', () => {
   it.each(['vms', 'a'])('that repeats what a GET gave is accepted and changes nothing: %s', async (name) => {
     const rig = await startRig(aWorld([aPool('vms', SIZES), aPool('a')]), UNTHROTTLED);

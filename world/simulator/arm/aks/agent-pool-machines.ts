@@ -6,7 +6,7 @@ import { pick, type Json } from '../http/json.ts';
 import { beginRemoval } from '../compute/vm-lifecycle.ts';
 import { param, type ArmReply, type ArmRequest, type Principal } from '../http/messages.ts';
 import { addressOf, clusterId } from '../state/resource-names.ts';
-import { operationHeaders } from '../compute/operations.ts';
+import { aksOperationHeaders } from './aks-operations.ts';
 import { answerPage } from '../http/paging.ts';
 import { AKS_PRINCIPAL } from '../http/principals.ts';
 import { limitsOf } from '../state/agent-pool-limits.ts';
@@ -33,7 +33,7 @@ export function deleteMachines(world: ArmWorld, request: ArmRequest): ArmReply {
   const operation = removeMachines(world, pool, vms, request.principal);
   return {
     status: 202,
-    headers: operationHeaders(world, request, operation, 'action'),
+    headers: aksOperationHeaders(world, request, operation, 'action'),
     trace: {
       capacityBefore: before,
       capacityAfter: poolSize(pool),

@@ -8,12 +8,10 @@ import { pickText, type Json, type JsonObject } from '../http/json.ts';
 import type { ArmReply, Principal } from '../http/messages.ts';
 import { later, type AgentPool, type ArmWorld, type Operation } from '../state/arm-state.ts';
 import { kubernetesVersionOf, minorOf } from '../state/node-versions.ts';
+import { CLUSTER } from './aks-operations.ts';
 import { isStopped } from './agent-pool-power.ts';
 import { beginUpgrade, refuseSurge, upgradeOf } from './node-upgrades.ts';
 import { controlPlaneChangeOf, refusalOfSkew } from './version-rules.ts';
-
-/** Operations on the cluster belong to no pool. */
-export const CLUSTER = '';
 
 /** An estimate. */
 const CONTROL_PLANE_MS = 5 * 60_000;

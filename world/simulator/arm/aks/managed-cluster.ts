@@ -7,10 +7,11 @@ import { notSupported } from '../compute/instance-actions.ts';
 import { isJsonObject, pick, pickText, type Json, type JsonObject } from '../http/json.ts';
 import { param, type ArmReply, type ArmRequest } from '../http/messages.ts';
 import { clusterId, identityId } from '../state/resource-names.ts';
-import { beginOperation, operationHeaders } from '../compute/operations.ts';
+import { beginOperation } from '../compute/operations.ts';
+import { aksOperationHeaders, CLUSTER } from './aks-operations.ts';
 import { isIdle, refuseProperties, refuseEtagCondition } from './agent-pool-validation.ts';
 import { refusePower } from './agent-pool-power.ts';
-import { beginClusterUpgrade, CLUSTER, clusterUpgradeOf, type ClusterUpgrade } from './cluster-upgrade.ts';
+import { beginClusterUpgrade, clusterUpgradeOf, type ClusterUpgrade } from './cluster-upgrade.ts';
 import { FIRST_KUBERNETES_VERSION, minorOf } from '../state/node-versions.ts';
 import type { AgentPool, ArmWorld, Operation } from '../state/arm-state.ts';
 
@@ -161,7 +162,7 @@ function operateOnAllPools(world: ArmWorld, request: ArmRequest, as: ClusterChan
 function acceptedReply(world: ArmWorld, request: ArmRequest, operation: Operation, form: 'write' | 'action'): ArmReply {
   return {
     status: form === 'write' ? 200 : 202,
-    headers: operationHeaders(world, request, operation, form),
+    headers: aksOperationHeaders(world, request, operation, form),
     ...(form === 'write' ? { body: renderCluster(world) } : {}),
     trace: { opId: operation.id },
   };

@@ -4,7 +4,8 @@
  * abort stops an upgrade where it is.
  */
 import { growPool } from '../compute/create-vm.ts';
-import { beginOperation, endOperation, operationHeaders, recordDone } from '../compute/operations.ts';
+import { beginOperation, endOperation, recordDone } from '../compute/operations.ts';
+import { aksOperationHeaders } from './aks-operations.ts';
 import { acceptRemoval, affordable, livingVms, writeCapacity } from '../compute/set-capacity.ts';
 import { beginRemoval, restartVm } from '../compute/vm-lifecycle.ts';
 import { aksError, type OperationFailure } from '../http/errors.ts';
@@ -35,7 +36,7 @@ export function upgradeNodeImage(world: ArmWorld, request: ArmRequest): ArmReply
   const operation = beginUpgrade(world, pool, { as: 'UpgradingNodeImageVersion', atEnd: {} });
   return {
     status: 202,
-    headers: operationHeaders(world, request, operation, 'action'),
+    headers: aksOperationHeaders(world, request, operation, 'action'),
     trace: { opId: operation.id, etagOut: poolEtag(world, pool) },
   };
 }

@@ -1,6 +1,7 @@
 /** Writes that change the Kubernetes version of a pool, and the abort of what AKS does with a pool. */
 import { notSupported } from '../compute/instance-actions.ts';
-import { beginOperation, cancelOperation, operationHeaders, recordDone } from '../compute/operations.ts';
+import { beginOperation, cancelOperation, recordDone } from '../compute/operations.ts';
+import { aksOperationHeaders } from './aks-operations.ts';
 import { aksError } from '../http/errors.ts';
 import { pickObject, pickText, type JsonObject } from '../http/json.ts';
 import { param, type ArmReply, type ArmRequest, type Principal } from '../http/messages.ts';
@@ -37,7 +38,7 @@ export function upgradePoolVersion(world: ArmWorld, request: ArmRequest, { pool,
   const operation = beginUpgrade(world, pool, { as: 'Upgrading', version: change.version, atEnd });
   return {
     status: 200,
-    headers: operationHeaders(world, request, operation, 'write'),
+    headers: aksOperationHeaders(world, request, operation, 'write'),
     body: renderAgentPool(world, pool),
     trace: { etagOut: poolEtag(world, pool), opId: operation.id },
   };
@@ -53,7 +54,7 @@ export function abortLatestOperation(world: ArmWorld, request: ArmRequest): ArmR
   const aborting = beginAbort(world, pool, request.principal);
   if (aborting === undefined)
     return aksError(409, 'OperationNotAllowed', `Agent pool ${pool.name} has no running operation that could be aborted.`);
-  return { status: 202, headers: operationHeaders(world, request, aborting, 'action'), trace: { opId: aborting.id, pool: pool.name } };
+  return { status: 202, headers: aksOperationHeaders(world, request, aborting, 'action'), trace: { opId: aborting.id, pool: pool.name } };
 }
 
 /** Upgrades a pool as after a person's write of its version. @returns why not, or undefined. */

@@ -124,12 +124,9 @@ function cancelWhere(world: ArmWorld, isMeant: (operation: Operation) => boolean
   return canceled;
 }
 
-/** AKS signs its operation URLs with this version for every caller. */
-const AKS_OPERATION_VERSION = '2017-08-31';
-
 /**
- * `Azure-AsyncOperation`, `Retry-After` and, for actions, `Location`: absolute, on the host that the client called. Compute notifies of the
- * end of every operation (recorded by cloud-provider-azure, January 2026).
+ * Of Compute: `Azure-AsyncOperation`, `Retry-After` and, for actions, `Location`: absolute, on the host that the client called. Compute
+ * notifies of the end of every operation (recorded by cloud-provider-azure, January 2026).
  */
 export function operationHeaders(
   world: ArmWorld,
@@ -138,37 +135,36 @@ export function operationHeaders(
   form: 'write' | 'action',
 ): Readonly<Record<string, string>> {
   const { spec, draws } = world;
-  const aks = operation.provider === 'aks';
-  const namespace = aks ? 'Microsoft.ContainerService' : 'Microsoft.Compute';
-  const root = `${request.base}/subscriptions/${spec.subscriptionId}/providers/${namespace}/locations/${spec.location}`;
-  const version = aks ? AKS_OPERATION_VERSION : (request.query['api-version'] ?? '');
+  const root = `${request.base}/subscriptions/${spec.subscriptionId}/providers/Microsoft.Compute/locations/${spec.location}`;
+  const version = request.query['api-version'] ?? '';
   const signature = `t=${ticks(operation.startMs)}&c=${draws.hex(`${operation.id}|c`, 64)}&s=${draws.hex(`${operation.id}|s`, 64)}&h=${draws.hex(`${operation.id}|h`, 32)}`;
-  const scope = aks ? '' : `p=${draws.guid(`${operation.id}|p`)}&`;
+  const scope = `p=${draws.guid(`${operation.id}|p`)}&`;
   // Disks have operations of their own.
   const kind = operation.provider === 'disks' ? 'DiskOperations' : 'operations';
-  const location = aks
-    ? `${root}/operationresults/${operation.id}?api-version=${version}&${signature}`
-    : `${root}/${kind}/${operation.id}?${scope}monitor=true&api-version=${version}&${signature}`;
+  const location = `${root}/${kind}/${operation.id}?${scope}monitor=true&api-version=${version}&${signature}`;
   return {
     'azure-asyncoperation': `${root}/${kind}/${operation.id}?${scope}api-version=${version}&${signature}`,
     'retry-after': world.throttle.retryAfter(operation.retryAfterSeconds),
     ...(form === 'action' ? { location } : {}),
-    ...(form === 'action' && aks ? {} : { 'azure-asyncnotification': 'Enabled' }),
+    'azure-asyncnotification': 'Enabled',
   };
 }
 
-/** Operations can be read for a while after their end. Then the response is a 404. */
 export function getOperation(world: ArmWorld, request: ArmRequest): ArmReply {
-  const operation = world.operations.get(param(request, 'id'));
-  if (operation === undefined || isForgotten(world, operation)) {
-    return armError(404, 'NotFound', 'The entity was not found in this Azure location.');
-  }
-  // The URL is signed as issued. A client that replaces its version is refused.
-  if (operation.provider === 'aks' && request.query['api-version'] !== AKS_OPERATION_VERSION) {
-    return armError(400, 'InvalidApiVersionParameter', `An operation of AKS is read with api-version ${AKS_OPERATION_VERSION}.`);
-  }
-  const monitor = request.query['monitor'] === 'true' || request.path.toLowerCase().includes('/operationresults/');
+  const operation = readableOperation(world, request);
+  if (operation === undefined) return operationNotFound();
+  const monitor = request.query['monitor'] === 'true';
   return { ...(monitor ? monitorAnswer(world, request, operation) : documentAnswer(world, operation)), trace: { opId: operation.id } };
+}
+
+/** Operations can be read for a while after their end. undefined: it ended too long ago, or there is none of this id. */
+export function readableOperation(world: ArmWorld, request: ArmRequest): Operation | undefined {
+  const operation = world.operations.get(param(request, 'id'));
+  return operation === undefined || isForgotten(world, operation) ? undefined : operation;
+}
+
+export function operationNotFound(): ArmReply {
+  return armError(404, 'NotFound', 'The entity was not found in this Azure location.');
 }
 
 function forgetOld(world: ArmWorld): void {
@@ -203,8 +199,11 @@ function documentAnswer(world: ArmWorld, operation: Operation): ArmReply {
 /** A finished operation returns 200 with an empty body, as recorded. 204 breaks clients that read the result of a delete. */
 function monitorAnswer(world: ArmWorld, request: ArmRequest, operation: Operation): ArmReply {
   if (operation.status === 'InProgress') return { status: 202, headers: operationHeaders(world, request, operation, 'action') };
-  if (operation.status === 'Succeeded') return { status: 200, body: operation.output?.() };
-  const [first] = operation.failures;
+  return operation.status === 'Succeeded' ? { status: 200, body: operation.output?.() } : failedResult(operation);
+}
+
+/** The result of an operation that failed or was cancelled. */
+export function failedResult({ failures: [first] }: Operation): ArmReply {
   return armError(
     first?.code === 'InternalExecutionError' ? 500 : 409,
     first?.code ?? 'InternalExecutionError',
@@ -218,6 +217,6 @@ export function armTime(ms: number): string {
 }
 
 /** Hundreds of nanoseconds since the year one. */
-function ticks(ms: number): string {
+export function ticks(ms: number): string {
   return String(621_355_968_000_000_000n + BigInt(Math.floor(ms)) * 10_000n);
 }

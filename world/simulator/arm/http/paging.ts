@@ -8,6 +8,8 @@ export interface Listing<Item> {
   readonly keyOf: (item: Item) => string;
   readonly render: (item: Item) => Json;
   readonly pageSize: number;
+  /** Whether a list that could be complete has a link to one more page, which is empty. Default: false. */
+  readonly endsWithEmptyPage?: boolean;
 }
 
 /** One page that starts at the request's token, with an absolute link to the next page that keeps the other parameters. */
@@ -17,7 +19,8 @@ export function answerPage<Item>(request: ArmRequest, listing: Listing<Item>): A
   const page = listing.items.slice(begin, begin + listing.pageSize);
   const end = begin + page.length;
   const last = page.at(-1);
-  const more = last !== undefined && end < listing.items.length;
+  // The page after the last item is empty and has no link.
+  const more = last !== undefined && (end < listing.items.length || listing.endsWithEmptyPage === true);
   return {
     status: 200,
     body: { value: page.map(listing.render), ...(more ? { nextLink: nextLink(request, encode(end, listing.keyOf(last))) } : {}) },

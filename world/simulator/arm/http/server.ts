@@ -161,8 +161,8 @@ function sendResponse(outgoing: Outgoing, method: string, { reply, manner }: Res
   const text = Buffer.from(body === undefined ? '' : isText ? body : textOf(body, reply.indented === true));
   const bodyless = reply.status === 204 || reply.status === 304 || method === 'HEAD';
   const headers = {
-    ...reply.headers,
     ...(text.length === 0 ? {} : { 'content-type': isText ? 'text/html' : 'application/json; charset=utf-8' }),
+    ...reply.headers,
     ...(bodyless ? {} : { 'content-length': String(text.length) }),
   };
   writeHead(outgoing, reply.status, headers);
