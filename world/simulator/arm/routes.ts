@@ -4,7 +4,7 @@ import { getAksOperation, getAksOperationResult } from './aks/aks-operations.ts'
 import { deleteMachines, getMachine, listMachines } from './aks/agent-pool-machines.ts';
 import { simulateEviction } from './compute/spot-eviction.ts';
 import { CREDENTIALS, listCredentials } from './aks/cluster-credentials.ts';
-import { getCluster, listClusters, patchCluster, putCluster, startCluster, stopCluster } from './aks/managed-cluster.ts';
+import { abortCluster, getCluster, listClusters, patchCluster, putCluster, startCluster, stopCluster } from './aks/managed-cluster.ts';
 import { upgradeNodeImage } from './aks/node-upgrades.ts';
 import { abortLatestOperation } from './aks/pool-version.ts';
 import { deleteInstance, deleteInstances, getInstance, getInstanceView, listInstances } from './compute/instances.ts';
@@ -131,6 +131,7 @@ export const ARM_ROUTES: readonly Route[] = [
   { method: 'PATCH', template: `${CLUSTERS}/{cluster}`, answer: patchCluster },
   { method: 'POST', template: `${CLUSTERS}/{cluster}/stop`, answer: stopCluster },
   { method: 'POST', template: `${CLUSTERS}/{cluster}/start`, answer: startCluster },
+  { method: 'POST', template: `${CLUSTERS}/{cluster}/abort`, answer: abortCluster },
   ...CREDENTIALS.map((name) => ({ method: 'POST', template: `${CLUSTERS}/{cluster}/${name}`, answer: listCredentials(name) })),
   { method: 'GET', template: POOLS, answer: listAgentPools, aks: 'ListAgentPoolsHandler' },
   { method: 'GET', template: `${POOLS}/{pool}`, answer: getAgentPool },

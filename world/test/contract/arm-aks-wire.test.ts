@@ -219,7 +219,7 @@ describe('the AKS provider', () => {
         const put = (pool: string, code: string) =>
           rig.call('PUT', poolPath(rig, pool), { body: { properties: { powerState: { code } } } });
         expect((await put('s', 'Stopped')).status).toBe(400);
-        expect(await put('a', 'Stopped')).toMatchObject({ status: 200, json: { properties: { provisioningState: 'Stopping', count: 2 } } });
+        expect(await put('a', 'Stopped')).toMatchObject({ status: 200, json: { properties: { provisioningState: 'Stopping', count: 0 } } });
         rig.clock.advance(10 * MINUTE);
         expect([stateOf(rig, 'a').capacity, stateOf(rig, 's').capacity]).toEqual([0, 2]);
         expect(await put('a', 'Running')).toMatchObject({ status: 200, json: { properties: { provisioningState: 'Starting' } } });

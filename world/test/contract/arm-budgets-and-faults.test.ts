@@ -41,8 +41,8 @@ describe('budgets', () => {
     const rig = await startRig(aWorld([aPool('a')]));
     const path = `/subscriptions/${rig.spec.subscriptionId}/providers/Microsoft.Compute/skus?${VERSION}`;
     const first = await rig.call('GET', path);
-    expect(first.headers['x-ms-ratelimit-remaining-subscription-reads']).toBe('249');
-    for (let count = 1; count < 250; count++) await rig.call('GET', path);
+    expect(first.headers['x-ms-ratelimit-remaining-subscription-reads']).toBe('1099');
+    for (let count = 1; count < 1_100; count++) await rig.call('GET', path);
     const refused = await rig.call('GET', path);
     expect(refused).toMatchObject({ status: 429, json: { error: { code: 'SubscriptionRequestsThrottled' } } });
     rig.clock.advance(Number(refused.headers['retry-after']) * 1000);

@@ -1,16 +1,12 @@
 /**
- * The power state of pools. AKS deletes the VMs of a pool that is stopped, alone or with its cluster, and keeps its count. A
+ * The power state of pools. AKS deletes the VMs of a pool that is stopped, alone or with its cluster, and remembers its count. A
  * start creates as many VMs with new names.
  */
-import { isVmsPool, poolSize } from '../state/agent-pool-document.ts';
+import { isPoweredOff, isVmsPool, poolSize } from '../state/agent-pool-document.ts';
 import { aksError } from '../http/errors.ts';
-import { pick, type JsonObject } from '../http/json.ts';
+import type { JsonObject } from '../http/json.ts';
 import type { ArmReply } from '../http/messages.ts';
 import type { AgentPool, ArmWorld } from '../state/arm-state.ts';
-
-function isPoweredOff(properties: JsonObject): boolean {
-  return pick(properties, 'powerState', 'code') === 'Stopped';
-}
 
 export function isStopped(world: ArmWorld, pool: AgentPool): boolean {
   return world.clusterStopped || isPoweredOff(pool.properties);
@@ -19,6 +15,13 @@ export function isStopped(world: ArmWorld, pool: AgentPool): boolean {
 /** The number of VMs that the provider wants in a pool now. */
 export function targetSize(world: ArmWorld, pool: AgentPool): number {
   return isStopped(world, pool) ? 0 : poolSize(pool);
+}
+
+/** A write may repeat the count 0 that a stopped pool shows; it is no change. */
+export function withoutShownZero({ properties }: AgentPool, given: JsonObject): JsonObject {
+  if (!isPoweredOff(properties) || given['count'] !== 0) return given;
+  const { count: _count, ...rest } = given;
+  return rest;
 }
 
 /** The provisioning state of an operation that changes the power state. undefined: the power state does not change. */

@@ -14,8 +14,13 @@ export function poolNotFound(world: ArmWorld, request: ArmRequest): ArmReply {
 }
 
 /** The refusal of a condition that does not hold. */
-export function staleEtag(ifMatch: string, what = 'agent pool'): ArmReply {
+function staleEtag(ifMatch: string, what = 'agent pool'): ArmReply {
   return aksError(412, 'PreConditionFailed', `The If-Match header ${ifMatch} does not match the current eTag of the ${what}.`);
+}
+
+/** The refusal of a condition on a pool that does not exist (Azure/azure-cli 30309, November 2024). */
+export function etagOfNothing(): ArmReply {
+  return aksError(412, 'PreconditionFailed', 'Resource not found but ETag header is provided.');
 }
 
 /** Checks `If-Match` and `If-None-Match` on an existing pool. */

@@ -24,12 +24,12 @@ import { beginOperation, endOperation } from '../compute/operations.ts';
 import { aksOperationHeaders } from './aks-operations.ts';
 import { clusterId } from '../state/resource-names.ts';
 import { answerPage } from '../http/paging.ts';
-import { isIdle, poolNotFound, refuseCondition, refuseProperties, refuseWhileBusy, staleEtag } from './agent-pool-validation.ts';
+import { isIdle, poolNotFound, refuseCondition, refuseProperties, refuseWhileBusy, etagOfNothing } from './agent-pool-validation.ts';
 import { createPool, removePool } from './create-agent-pool.ts';
 import { specOfNew } from './agent-pool-spec.ts';
 import { limitsOf } from '../state/agent-pool-limits.ts';
 import { deallocatesMachines, removeDeallocated, activeCapacity } from './agent-pool-deallocation.ts';
-import { powerChange, refusePower, targetSize } from './agent-pool-power.ts';
+import { powerChange, refusePower, targetSize, withoutShownZero } from './agent-pool-power.ts';
 import { upgradePoolVersion } from './pool-version.ts';
 import { upgradesOf, versionChangeOf } from './version-rules.ts';
 import { copyCountToSet, copyTagsToSet } from './reconcile-scale-set.ts';
@@ -90,17 +90,18 @@ export function getUpgradeProfile(world: ArmWorld, request: ArmRequest): ArmRepl
 export function putAgentPool(world: ArmWorld, request: ArmRequest): ArmReply {
   const pool = findAgentPool(world, param(request, 'pool'));
   const ifMatch = request.headers['if-match'];
-  const given = pick(request.body, 'properties');
-  if (pool === undefined) return ifMatch === undefined ? createAgentPool(world, request) : staleEtag(ifMatch);
+  if (pool === undefined) return ifMatch === undefined ? createAgentPool(world, request) : etagOfNothing();
+  const body = pick(request.body, 'properties');
+  const given = isJsonObject(body) ? withoutShownZero(pool, body) : undefined;
   const before = poolSize(pool);
   const trace = { ...defined({ etagIn: ifMatch }), capacityBefore: before };
-  const properties = isJsonObject(given) ? given : {};
+  const properties = given ?? {};
   const refusal =
     refuseCondition(world, request, pool) ??
     refuseWhileBusy(pool) ??
     refusePower(world, pool, { ...pool.properties, ...properties }) ??
     refuseProperties(world, pool, properties);
-  if (refusal !== undefined || !isJsonObject(given)) {
+  if (refusal !== undefined || given === undefined) {
     return { ...(refusal ?? aksError(400, 'BadRequest', 'properties is missing.')), trace: { ...trace, capacityAfter: before } };
   }
   const next = nextProperties(pool, given);

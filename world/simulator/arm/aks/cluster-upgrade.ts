@@ -80,6 +80,8 @@ export function beginClusterUpgrade(world: ArmWorld, { version, pools }: Cluster
     retryAfterSeconds: world.knobs.retryAfterSeconds.write,
   });
   later(world, CONTROL_PLANE_MS, () => {
+    // An abort came first.
+    if (operation.endMs !== undefined) return;
     world.kubernetesVersion = version;
     for (const pool of pools) beginUpgrade(world, pool, { as: 'Upgrading', version, atEnd: { orchestratorVersion: version } });
     recordDone(world, what);

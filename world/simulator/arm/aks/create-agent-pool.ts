@@ -1,7 +1,7 @@
 /** Creates and removes pools: at the start of the world, and by events while it runs. */
 import type { PoolSpec } from '../../base/world-spec.ts';
 import { keptProperties, manualScale, propertiesOfPool, sizesOf } from '../state/agent-pool-document.ts';
-import type { JsonObject } from '../http/json.ts';
+import { pickObject, type JsonObject } from '../http/json.ts';
 import { removeVm } from '../compute/vm-lifecycle.ts';
 import { withCapacity } from '../compute/scale-set-document.ts';
 import { seedScaleSet } from '../compute/create-scale-set.ts';
@@ -64,8 +64,10 @@ export function createPool(
 ): { readonly pool: AgentPool; readonly pending: readonly Vm[] } {
   const sizes = spec.kind === 'vms-pool' ? manualScale(properties) : [];
   const set = spec.kind === 'vms-pool' ? undefined : seedScaleSet(world, { ...spec, count: 0 });
+  if (set !== undefined) set.document = { ...set.document, tags: withoutDiscovery(world, spec, pickObject(set.document, 'tags')) };
   const pool = emptyPool(world, spec, set);
-  pool.properties = keptProperties({ ...pool.properties, ...properties });
+  const { tags: _discovery, ...defaults } = pool.properties;
+  pool.properties = keptProperties({ ...defaults, ...properties });
   pool.provisioningState = 'Creating';
   if (set === undefined) {
     const pending = sizes.flatMap(({ size, count }) => Array.from({ length: count }, () => growPool(world, pool, size)));
@@ -73,6 +75,13 @@ export function createPool(
   }
   set.document = withCapacity(set.document, spec.count);
   return { pool, pending: growSet(world, set, spec.count) };
+}
+
+/** AKS adds tags of its own to a set, but none that make a pool the autoscaler's. */
+function withoutDiscovery({ spec: { discoveryTags } }: ArmWorld, spec: PoolSpec, tags: JsonObject): JsonObject {
+  const isKept = (name: string): boolean =>
+    spec.tags?.[name] !== undefined || !['min', 'max', ...Object.keys(discoveryTags)].includes(name);
+  return Object.fromEntries(Object.entries(tags).filter(([name]) => isKept(name)));
 }
 
 /** Removes a pool with everything in it at once. */

@@ -7,7 +7,8 @@ import { notSupported } from '../compute/instance-actions.ts';
 import { isJsonObject, pick, pickText, type Json, type JsonObject } from '../http/json.ts';
 import { param, type ArmReply, type ArmRequest } from '../http/messages.ts';
 import { clusterId, identityId } from '../state/resource-names.ts';
-import { beginOperation } from '../compute/operations.ts';
+import { beginOperation, cancelOperation } from '../compute/operations.ts';
+import { beginAbort } from './pool-version.ts';
 import { aksOperationHeaders, CLUSTER } from './aks-operations.ts';
 import { isIdle, refuseProperties, refuseEtagCondition } from './agent-pool-validation.ts';
 import { refusePower } from './agent-pool-power.ts';
@@ -135,11 +136,45 @@ export function startCluster(world: ArmWorld, request: ArmRequest): ArmReply {
   return acceptedReply(world, request, operateOnAllPools(world, request, 'Starting'), 'action');
 }
 
+/**
+ * `POST .../managedClusters/NAME/abort`: the cluster and its pools are `Canceling`, then `Canceled`, and stay as the operation left them. The answer has the
+ * whole cluster (recorded by Azure's CLI, May 2025). Without a running operation on the cluster: 409.
+ */
+export function abortCluster(world: ArmWorld, request: ArmRequest): ArmReply {
+  if (!isCluster(world, request)) return clusterNotFound(request);
+  const running = runningOnCluster(world);
+  if (running.length === 0)
+    return aksError(409, 'OperationNotAllowed', 'The managed cluster has no running operation that could be aborted.');
+  for (const operation of running) cancelOperation(world, operation);
+  for (const pool of world.agentPools.values()) beginAbort(world, pool, request.principal);
+  world.clusterWork = 'Canceling';
+  const operation = beginOperation(world, {
+    kind: 'agent-pool',
+    provider: 'aks',
+    pool: CLUSTER,
+    principal: request.principal.clientId,
+    pending: [],
+    retryAfterSeconds: world.knobs.retryAfterSeconds.write,
+  });
+  return { ...acceptedReply(world, request, operation, 'action'), body: renderCluster(world) };
+}
+
+function runningOnCluster(world: ArmWorld): readonly Operation[] {
+  return [...world.operations.values()].filter(
+    ({ provider, pool, endMs }) => provider === 'aks' && pool === CLUSTER && endMs === undefined,
+  );
+}
+
+function clusterState(world: ArmWorld): string {
+  if (runningOnCluster(world).length > 0) return world.clusterWork;
+  return world.clusterWork === 'Canceling' ? 'Canceled' : 'Succeeded';
+}
+
 function clusterIsStopped(): ArmReply {
   return aksError(409, 'OperationNotAllowed', 'The managed cluster is stopped.');
 }
 
-type ClusterChange = Exclude<ArmWorld['clusterWork'], 'Upgrading'>;
+type ClusterChange = Exclude<ArmWorld['clusterWork'], 'Upgrading' | 'Canceling'>;
 
 /**
  * Every operation on a cluster sets all scale sets to the counts of their pools, changes all etags and lasts until the VMs are
@@ -180,7 +215,6 @@ export function listClusters(world: ArmWorld, request: ArmRequest): ArmReply {
 
 function renderCluster(world: ArmWorld): JsonObject {
   const { spec } = world;
-  const busy = [...world.operations.values()].some(({ pool, endMs }) => pool === CLUSTER && endMs === undefined);
   const pools = [...world.agentPools.values()];
   return {
     id: clusterId(spec),
@@ -191,7 +225,7 @@ function renderCluster(world: ArmWorld): JsonObject {
     eTag: clusterEtag(world),
     sku: { name: 'Base', tier: 'Standard' },
     properties: {
-      provisioningState: busy ? world.clusterWork : 'Succeeded',
+      provisioningState: clusterState(world),
       powerState: { code: world.clusterStopped ? 'Stopped' : 'Running' },
       kubernetesVersion: minorOf(world.kubernetesVersion),
       currentKubernetesVersion: world.kubernetesVersion,

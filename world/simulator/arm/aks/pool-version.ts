@@ -46,7 +46,7 @@ export function upgradePoolVersion(world: ArmWorld, request: ArmRequest, { pool,
 
 /**
  * `POST .../agentPools/NAME/abort`. The pool is `Canceling`, then `Canceled`, and stays as the operation left it: surge nodes and cordons included
- * (learn.microsoft.com, "Abort a long-running operation"). Without a running operation there is nothing to abort: 409.
+ * (learn.microsoft.com, "Abort a long-running operation"). The answer has the pool. Without a running operation there is nothing to abort: 409.
  */
 export function abortLatestOperation(world: ArmWorld, request: ArmRequest): ArmReply {
   const pool = findAgentPool(world, param(request, 'pool'));
@@ -54,7 +54,12 @@ export function abortLatestOperation(world: ArmWorld, request: ArmRequest): ArmR
   const aborting = beginAbort(world, pool, request.principal);
   if (aborting === undefined)
     return aksError(409, 'OperationNotAllowed', `Agent pool ${pool.name} has no running operation that could be aborted.`);
-  return { status: 202, headers: aksOperationHeaders(world, request, aborting, 'action'), trace: { opId: aborting.id, pool: pool.name } };
+  return {
+    status: 202,
+    headers: aksOperationHeaders(world, request, aborting, 'action'),
+    body: renderAgentPool(world, pool),
+    trace: { opId: aborting.id, pool: pool.name },
+  };
 }
 
 /** Upgrades a pool as after a person's write of its version. @returns why not, or undefined. */
@@ -79,8 +84,8 @@ function runningOn(world: ArmWorld, pool: AgentPool): readonly Operation[] {
   );
 }
 
-/** undefined: nothing runs. */
-function beginAbort(world: ArmWorld, pool: AgentPool, { clientId }: Principal): Operation | undefined {
+/** Cancels what AKS does with a pool. undefined: nothing runs. */
+export function beginAbort(world: ArmWorld, pool: AgentPool, { clientId }: Principal): Operation | undefined {
   const running = runningOn(world, pool);
   if (running.length === 0 || isIdle(pool)) return undefined;
   for (const operation of running) cancelOperation(world, operation);

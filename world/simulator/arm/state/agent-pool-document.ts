@@ -21,6 +21,11 @@ export function isVmsPool(pool: AgentPool): boolean {
   return pool.setKey === undefined;
 }
 
+/** Whether the pool itself is stopped, and not only its cluster. */
+export function isPoweredOff(properties: JsonObject): boolean {
+  return pick(properties, 'powerState', 'code') === 'Stopped';
+}
+
 /** An alias, not an interface, so that it is assignable to JSON. */
 export type ManualScale = { readonly size: string; readonly count: number };
 
@@ -121,6 +126,8 @@ export function shownProperties(world: ArmWorld, pool: AgentPool): JsonObject {
     ...pool.properties,
     eTag: poolEtag(world, pool),
     provisioningState: pool.provisioningState,
+    // A pool of a scale set that is stopped shows no nodes, and has its old count again when it starts (recorded by Azure's CLI, July 2025).
+    ...(isPoweredOff(pool.properties) && !isVmsPool(pool) ? { count: 0 } : {}),
     ...(world.clusterStopped ? { powerState: { code: 'Stopped' } } : {}),
     ...(isVmsPool(pool) ? { virtualMachineNodesStatus: status } : {}),
   };

@@ -189,7 +189,7 @@ export interface ArmWorld {
   /** The version of the control plane. */
   kubernetesVersion: string;
   /** The kind of the last operation on the cluster. */
-  clusterWork: 'Updating' | 'Starting' | 'Stopping' | 'Upgrading';
+  clusterWork: 'Updating' | 'Starting' | 'Stopping' | 'Upgrading' | 'Canceling';
   readonly timers: Set<() => void>;
   /** Set once at the start of the world. */
   lists: ListHistory;

@@ -81,11 +81,11 @@ describe('invariants of budgets', () => {
     const rig = await startRig(aWorld(names.map((name) => aPool(name, { count: 0, min: 0 }))), { knobs: { pageSize: 1_000 } });
     const put = (pool: string, tag: number): Promise<Answer> =>
       rig.call('PUT', `${setPath(rig, pool)}?${VERSION}`, { body: { location: 'westeurope', tags: { tag: String(tag) } } });
-    // 12 writes on each of 17 sets: the gateway's 200 write tokens are used up while a set's own twelve are, too.
+    // 12 writes on each of 32 sets: the subscription's 375 write tokens are used up while a set's own twelve are, too.
     let index = 0;
     while ((await put(`p${Math.floor(index / 12)}`, index)).status !== 429) index++;
     const refused = await put('p0', 999);
-    expect(refused).toMatchObject({ status: 429, json: { error: { code: 'SubscriptionRequestsThrottled' } } });
+    expect(refused).toMatchObject({ status: 429, json: { error: { code: 'OperationNotAllowed' } } });
     rig.clock.advance(Number(refused.headers['retry-after']) * 1_000);
     expect((await put('p0', 1_000)).status).toBe(200);
   });

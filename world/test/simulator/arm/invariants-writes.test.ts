@@ -41,7 +41,7 @@ describe('invariants of writes', () => {
         async (actions, { effect, done }, to) => {
           const rig = await startRig(WORLD);
           try {
-            let left = 200;
+            let left = 800;
             for (const action of [{ kind: 'put', pool: 'a', to: -1, condition: 'none', method: 'PUT' } as const, ...actions]) {
               const answer = await perform(rig, action);
               const remaining = answer?.headers['x-ms-ratelimit-remaining-subscription-writes'];
