@@ -118,9 +118,9 @@ describe('growing a VMs pool', () => {
     expect(s.events).toContainEqual({ kind: 'external-change', group: SMALL_GROUP, from: 3, to: 5, atMs: expect.any(Number) });
   });
 
-  it('a 409 of an operation in progress is a refusal, since no number moved', async () => {
+  it('a 409 of something else than an operation in progress is a refusal, since no number moved', async () => {
     const s = await stage(vmsWorld([vmsPool()]));
-    const body = { code: 'OperationNotAllowed', message: 'Operation is not allowed: Another agentpool operation is in progress' };
+    const body = { code: 'OperationNotAllowed', message: 'Operation is not allowed: the managed cluster is stopped.' };
     answerPool(s, 'PUT', { kind: 'answer', status: 409, body });
     expect(await s.increase(SMALL_GROUP, 1)).toMatchObject({ kind: 'failed', error: { kind: 'conflict', code: 'OperationNotAllowed' } });
     expect(await s.increase(SMALL_GROUP, 1)).toMatchObject({ kind: 'accepted' });

@@ -177,6 +177,14 @@ export function isPreempted(failure: { readonly code: string | undefined; readon
   return PREEMPTED.test(failure.code ?? '') || PREEMPTED.test(failure.message);
 }
 
+/**
+ * Whether AKS refused a write because it works on the pool or on the whole cluster, also by itself: "Another agentpool operation (NAME - Creating) is in
+ * progress", "Another operation (Updating) is in progress" (Azure/telescope 1213, June 2026). The state of the pool does not always show it.
+ */
+export function isOperationInProgress(error: AutoscalerError): boolean {
+  return error.kind === 'conflict' && /\banother (?:agentpool )?operation\b[^.]*\bis in progress\b/i.test(error.message);
+}
+
 /** Whether a resource lock protects the written resource. Writes fail until the lock is removed. */
 export function isLocked(error: AutoscalerError): boolean {
   return /^scopelocked$/i.test(error.code ?? '');

@@ -14,7 +14,7 @@ import { asAutoscalerError, type AutoscalerError } from '../../lib/errors.ts';
 import type { ErrorHints } from '../arm/error-table.ts';
 import type { ResourceState } from '../arm/operations.ts';
 import { HELD_BACK } from '../arm/rate-limits.ts';
-import { isPreconditionFailed, withoutEffect, withScope } from '../arm/errors.ts';
+import { isOperationInProgress, isPreconditionFailed, withoutEffect, withScope } from '../arm/errors.ts';
 import type { OwnIncrease } from '../groups/own-writes.ts';
 import type { RegisteredGroup } from '../groups/registry.ts';
 import { endIncrease } from './increase-end.ts';
@@ -253,7 +253,10 @@ async function refusedOrLost<Read extends SizeRead>(
   // guard: a lost race is planned again
   if (isPreconditionFailed(error)) return conflict;
   if (shown === undefined) return failed;
-  if (!lost) return shown === read.shown ? failed : conflict;
+  if (!lost && shown !== read.shown) return conflict;
+  // guard: work of AKS itself says nothing against the pool
+  if (isOperationInProgress(error)) return busy(group, error.message);
+  if (!lost) return failed;
   if (shown === read.shown)
     return (await isUntouched(deps, group, { backend, read }, signal)) ? { ...failed, error: withoutEffect(error) } : failed;
   // Azure carried the request out although its answer was lost, or another writer came first.

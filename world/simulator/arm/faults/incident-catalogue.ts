@@ -4,7 +4,7 @@
  * under test.
  */
 import type { WorldEvent } from './world-event.ts';
-import { scaleInProgress } from '../http/errors.ts';
+import { clusterInProgress, scaleInProgress } from '../http/errors.ts';
 import type { FaultEffect, FaultMatch } from '../state/fault-rules.ts';
 import type { Json } from '../http/json.ts';
 import { defined } from '../../../../src/lib/defined.ts';
@@ -267,4 +267,12 @@ export const INCIDENT_CATALOGUE: ReadonlyMap<number, CatalogueEntry> = new Map<n
     })),
   ],
   [64, eventIncident('upgrade by AKS', (pool) => ({ upgrade: { pool, surge: 1 } }))],
+  [
+    65,
+    requestFault(
+      'AKS is busy with the cluster',
+      { method: 'PUT', pathGlob: POOL },
+      { kind: 'answer', status: 409, body: clusterInProgress('Updating') },
+    ),
+  ],
 ]);

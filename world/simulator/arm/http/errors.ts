@@ -52,8 +52,17 @@ export function conflict(): ArmReply {
 
 /** The refusal of AKS while another operation runs on an agent pool. */
 export function scaleInProgress(by: string, operation: string): JsonObject {
+  return inProgress(`agentpool operation (${by} - ${operation})`);
+}
+
+/** The same while AKS works on the whole cluster, also by itself and unseen in the state of its pools (Azure/telescope 1213, June 2026). */
+export function clusterInProgress(operation: string): JsonObject {
+  return inProgress(`operation (${operation})`);
+}
+
+function inProgress(what: string): JsonObject {
   const message =
-    `Operation is not allowed: Another agentpool operation (${by} - ${operation}) is in progress, ` +
+    `Operation is not allowed: Another ${what} is in progress, ` +
     'please wait for it to finish before starting a new operation. See https://aka.ms/aks-pending-operation for more details';
   return { code: 'OperationNotAllowed', details: null, message, subcode: '' };
 }
