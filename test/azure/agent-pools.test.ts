@@ -1,5 +1,5 @@
 /** What agent pool models say of new nodes: startup taints, GPU partitions, and effects that planning cannot include. */
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { parseAgentPool } from '../../src/azure/rows/agent-pool-list.ts';
 import { projectAgentPool, type AgentPoolRow } from '../../src/azure/rows/agent-pool.ts';
 import { gpuResourceOf } from '../../src/azure/rows/gpu-resources.ts';
@@ -206,16 +206,11 @@ describe('taints that a pool states for the start of its nodes', () => {
 });
 
 describe('the list of pools', () => {
-  const open: Rig[] = [];
-  afterEach(async () => {
-    await Promise.all(open.splice(0).map((each) => each.stop()));
-  });
   const cluster = { clusterName: 'aks', clusterResourceGroup: 'rg' };
   const listed = (name: string, more: object = {}) => ({ name, properties: { type: 'VirtualMachineScaleSets', ...more } });
 
   async function started(answer: (page: number, link: string) => ArmReply): Promise<Rig> {
     const r = await rig(cluster);
-    open.push(r);
     r.arm.addSet(USER_POOL, 0, { tags: { 'aks-managed-poolName': 'user1' } });
     const link = `${r.arm.url}/subscriptions/s/providers/next?page=1`;
     r.arm.intercept = ({ path }) =>

@@ -1,4 +1,5 @@
 /** The adapter meets the emulated Azure over HTTPS, with real credentials and clients, on one clock. */
+import { onTestFinished } from 'vitest';
 import { withTexts, type ShownGroup } from '../support/builders.ts';
 import { connectAzure, type AzureNodeGroups } from '../../src/azure/azure.ts';
 import type { AzureOptions } from '../../src/azure/arm/options.ts';
@@ -7,7 +8,7 @@ import type { CloudEvent, ClusterView } from '../../src/domain/observation.ts';
 import { seededRandom } from '../../src/lib/random.ts';
 import { startArmEmulator, type ArmEmulator, type ArmEmulatorOptions } from '../../world/simulator/arm/emulator.ts';
 import { VirtualSimClock } from '../../world/simulator/base/sim-clock.ts';
-import { createServerTls, type ServerTls } from '../../world/simulator/base/tls.ts';
+import { serverTlsAt } from '../../world/simulator/base/tls.ts';
 import { ViolationLog } from '../../world/simulator/base/write-safety.ts';
 import type { WorldSpec } from '../../world/simulator/base/world-spec.ts';
 import { createLog } from '../../src/telemetry/log.ts';
@@ -36,6 +37,8 @@ export const SPEC: WorldSpec = {
 
 export interface Meeting {
   readonly arm: ArmEmulator;
+  /** Ends it before the test is over, where a test has many. */
+  end(): Promise<void>;
   readonly caPem: string;
   readonly azure: AzureNodeGroups;
   readonly clock: VirtualSimClock;
@@ -65,19 +68,10 @@ const DAEMON = { clientId: 'autoscaler', clientSecret: 'secret' };
 /** An answer that takes its time in the world would never come while a test awaits it. */
 const PROMPT = { aksAnswerLatency: { p50: 0, p95: 0 } };
 
-let tlsOnce: Promise<ServerTls> | undefined;
-
-const open: (() => Promise<void>)[] = [];
-/** Closes all that were opened; call after each test. */
-export async function part(): Promise<void> {
-  for (const close of open.splice(0)) await close();
-}
-
-/** Ends with `part`. The daemon's credential is known to the emulator by its secret. */
+/** Ends with the test. The daemon's credential is known to the emulator by its secret. */
 export async function meet(rest: Partial<AzureOptions> = {}, spec: WorldSpec = SPEC, place: MeetingPlace = {}): Promise<Meeting> {
   const clock = new VirtualSimClock(START_MS);
-  tlsOnce ??= createServerTls(Date.now());
-  const tls = await tlsOnce;
+  const tls = await serverTlsAt(Date.now());
   const violations = new ViolationLog();
   const { clients = [], knobs } = place;
   const rule = { knobs: { ...PROMPT, ...knobs }, clients: [DAEMON, ...clients] };
@@ -125,11 +119,12 @@ export async function meet(rest: Partial<AzureOptions> = {}, spec: WorldSpec = S
     metrics,
     names: resourceNames,
   });
-  open.push(async () => {
+  const end = async (): Promise<void> => {
     abort.abort();
     await azure.close();
     await arm.stop();
-  });
+  };
+  onTestFinished(end);
   await azure.start(abort.signal);
   const events: CloudEvent[] = [];
   const groups = (cluster = aCluster()): readonly ShownGroup[] => {
@@ -153,6 +148,7 @@ export async function meet(rest: Partial<AzureOptions> = {}, spec: WorldSpec = S
   };
   return {
     arm,
+    end,
     caPem: tls.caPem,
     azure,
     clock,

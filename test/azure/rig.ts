@@ -1,4 +1,5 @@
 /** The adapter against the scripted ARM, on a clock that tests advance. */
+import { onTestFinished } from 'vitest';
 import { connectAzure, type AzureNodeGroups } from '../../src/azure/azure.ts';
 import type { AzureDeps } from '../../src/azure/wiring.ts';
 import type { AzureOptions } from '../../src/azure/arm/options.ts';
@@ -32,7 +33,6 @@ export interface Rig {
   pass(ms: number): Promise<void>;
   /** The value of one counter. */
   count(metric: string, labels?: Readonly<Record<string, string>>): Promise<number>;
-  stop(): Promise<void>;
 }
 
 export const USER_POOL = 'aks-user1-vmss';
@@ -71,7 +71,7 @@ export function options(arm: ScriptedArm, rest: Partial<AzureOptions> = {}): Azu
   };
 }
 
-/** Starts nothing: fill the ARM, then call `azure.start(signal)`. */
+/** Starts nothing: fill the ARM, then call `azure.start(signal)`. Ends with the test. */
 export async function rig(
   rest: Partial<AzureOptions> = {},
   more: Pick<AzureDeps, 'sharedTexts' | 'sharedHints' | 'sharedClusters'> = {},
@@ -90,6 +90,10 @@ export async function rig(
     names: resourceNames,
     ...more,
     credential: { getToken: () => Promise.resolve({ token: 'local', expiresOnTimestamp: Date.now() + 3_600_000 }) },
+  });
+  onTestFinished(async () => {
+    abort.abort();
+    await azure.close();
   });
   let wakes = 0;
   azure.onWake(() => {
@@ -132,11 +136,6 @@ export async function rig(
       const found = await metrics.registry.getSingleMetric(`aks_autoscaler_${metric}`)?.get();
       const matching = found?.values.filter((value) => Object.entries(labels).every(([key, text]) => value.labels[key] === text)) ?? [];
       return matching.reduce((sum, { value }) => sum + value, 0);
-    },
-    stop: async () => {
-      abort.abort();
-      await azure.close();
-      await arm.close();
     },
   };
 }

@@ -5,7 +5,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { createServerTls } from '../../world/simulator/base/tls.ts';
+import { onTestFinished } from 'vitest';
+import { serverTlsAt } from '../../world/simulator/base/tls.ts';
 import { START_MS } from '../support/builders.ts';
 
 export interface ArmRequest {
@@ -56,12 +57,11 @@ export class ScriptedArm {
   intercept: (request: ArmRequest) => ArmReply | undefined = () => undefined;
   url = '';
   caPem = '';
-  #close: () => Promise<void> = () => Promise.resolve();
   #serial = 0;
 
   static async start(): Promise<ScriptedArm> {
     const arm = new ScriptedArm();
-    const tls = await createServerTls(Date.now());
+    const tls = await serverTlsAt(Date.now());
     const server = createServer({ cert: tls.certPem, key: tls.keyPem }, (request, response) => {
       const chunks: Buffer[] = [];
       request.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -70,16 +70,11 @@ export class ScriptedArm {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     arm.url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
     arm.caPem = tls.caPem;
-    arm.#close = () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      });
+    onTestFinished(() => {
+      server.close();
+      server.closeAllConnections();
+    });
     return arm;
-  }
-
-  close(): Promise<void> {
-    return this.#close();
   }
 
   addSet(name: string, capacity: number, rest: Partial<ScriptedSet> = {}): ScriptedSet {

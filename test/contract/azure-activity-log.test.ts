@@ -1,9 +1,7 @@
 /** Who else changed a capacity, by the name in the activity log (`azure.activityLog`): over HTTPS with the real clients. */
-import { afterEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { CloudEvent } from '../../src/domain/observation.ts';
-import { meet, part, SPEC, type Meeting } from '../azure/meeting.ts';
-
-afterEach(part);
+import { meet, SPEC, type Meeting } from '../azure/meeting.ts';
 
 const ON = { activityLog: true };
 const MINUTE = 60_000;

@@ -1,12 +1,10 @@
 /** What /debug/agents says of one agent: what its rows wait for, and what it may still ask of Azure. */
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { cacheHooks } from '../../src/azure/view/cache-metrics.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
-import { meet, part, type Meeting } from '../azure/meeting.ts';
+import { meet, type Meeting } from '../azure/meeting.ts';
 import { valueOf } from '../loop/support.ts';
-
-afterEach(part);
 
 const agent = (m: Meeting, id: string) => m.azure.agentStatus().find((one) => one.id === id);
 

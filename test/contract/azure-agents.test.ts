@@ -1,9 +1,7 @@
 /** The agents that a configuration may name are those there are, and one that is disabled asks Azure nothing. */
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { INSTANCES_PREFIX, OPTIONAL_AGENTS, REQUIRED_AGENTS } from '../../src/config/schema/azure.ts';
-import { meet, part } from '../azure/meeting.ts';
-
-afterEach(part);
+import { meet } from '../azure/meeting.ts';
 
 const ALL = ['*'];
 

@@ -1,14 +1,9 @@
 /** What the extension that makes a node of a machine says went wrong, and when that counts. */
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { ClusterView } from '../../src/domain/observation.ts';
 import { aCluster, aNode, START_MS } from '../support/builders.ts';
 import { NODE_GROUP, SUBSCRIPTION } from '../azure/scripted-arm.ts';
-import { rig, USER_POOL, type Rig } from '../azure/rig.ts';
-
-const open: Rig[] = [];
-afterEach(async () => {
-  await Promise.all(open.splice(0).map((each) => each.stop()));
-});
+import { rig, USER_POOL } from '../azure/rig.ts';
 
 const HOUR = 3_600_000;
 const ERROR = [{ name: 'vmssCSE', statuses: [{ level: 'Error', message: 'exit status=50' }] }];
@@ -23,7 +18,6 @@ interface Machine {
 /** One machine as described; what it is to us with and without its node is asked of the answer. */
 async function withMachine({ provisioningState = 'Succeeded', power = 'running', ageMs = 60_000, extensions = ERROR }: Machine) {
   const r = await rig();
-  open.push(r);
   r.arm.addSet(USER_POOL, 1);
   r.arm.intercept = (request) => {
     if (request.method !== 'GET' || !request.path.endsWith('/virtualmachines')) return undefined;

@@ -1,16 +1,10 @@
 /** Limits and retries that a configuration asks for, with the real clients. */
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { rig, USER_POOL, type Rig } from '../azure/rig.ts';
 import type { AzureOptions } from '../../src/azure/arm/options.ts';
 
-let r: Rig | undefined;
-afterEach(async () => {
-  await r?.stop();
-  r = undefined;
-});
-
 async function prepared(rest: Partial<AzureOptions>): Promise<Rig> {
-  r = await rig(rest);
+  const r = await rig(rest);
   r.arm.addSet(USER_POOL, 2);
   return r;
 }

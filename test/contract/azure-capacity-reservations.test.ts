@@ -1,11 +1,9 @@
 /** Capacity reservation groups that pools name: when they are read, and what is left of them while increases are under way. */
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { ReservedCapacity } from '../../src/domain/quotas-and-prices.ts';
 import type { WorldSpec } from '../../world/simulator/base/world-spec.ts';
-import { meet, part, SPEC, type Meeting } from '../azure/meeting.ts';
+import { meet, SPEC, type Meeting } from '../azure/meeting.ts';
 import { aCluster } from '../support/builders.ts';
-
-afterEach(part);
 
 const D4 = 'Standard_D4s_v5';
 const READ = 'the identity lacks Microsoft.Compute/capacityReservationGroups/read';

@@ -4,16 +4,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { AutoscalerError } from '../../src/lib/errors.ts';
-import { meet, part } from '../azure/meeting.ts';
+import { meet } from '../azure/meeting.ts';
 
 const PATH = process.env['PATH'] ?? '';
 let dir = '';
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'az-'));
 });
-afterEach(async () => {
+afterEach(() => {
   process.env['PATH'] = PATH;
-  await part();
 });
 afterAll(() => rm(dir, { recursive: true }));
 

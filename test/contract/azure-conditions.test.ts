@@ -1,19 +1,13 @@
 /** The condition of a capacity write, where its tag is missing, outlived, or cannot be read anew. */
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { AzureOptions } from '../../src/azure/arm/options.ts';
 import { refusal, type ArmReply, type ArmRequest, type ScriptedSet } from '../azure/scripted-arm.ts';
 import { rig, USER_POOL, type Rig } from '../azure/rig.ts';
-
-const open: Rig[] = [];
-afterEach(async () => {
-  await Promise.all(open.splice(0).map((each) => each.stop()));
-});
 
 type Answer = (request: ArmRequest, r: Rig) => ArmReply | undefined;
 
 async function started(intercept: Answer, rest: Partial<AzureOptions> = {}): Promise<{ r: Rig; set: ScriptedSet }> {
   const r = await rig(rest);
-  open.push(r);
   const set = r.arm.addSet(USER_POOL, 3);
   r.arm.intercept = (request) => intercept(request, r);
   await r.azure.start(r.signal);

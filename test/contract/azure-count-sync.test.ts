@@ -1,9 +1,7 @@
 /** AKS's own count is brought in step with a scale set at rest, and nothing is lost on the way (`azure.syncAgentPoolCount`). */
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { NodeGroupId } from '../../src/domain/ids.ts';
-import { LOOP_MS, meet, part, SPEC, type Meeting, type MeetingPlace } from '../azure/meeting.ts';
-
-afterEach(part);
+import { LOOP_MS, meet, SPEC, type Meeting, type MeetingPlace } from '../azure/meeting.ts';
 
 const MINUTE = 60_000;
 const ON = { syncAgentPoolCount: true };

@@ -1,17 +1,11 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { AzureOptions } from '../../src/azure/arm/options.ts';
 import { instanceKey, nodeGroupId, type InstanceKey } from '../../src/domain/ids.ts';
 import { NODE_GROUP, refusal, SUBSCRIPTION, type ScriptedSet } from '../azure/scripted-arm.ts';
 import { rig, USER_POOL, type Rig } from '../azure/rig.ts';
 
-const open: Rig[] = [];
-afterEach(async () => {
-  await Promise.all(open.splice(0).map((each) => each.stop()));
-});
-
 async function started(capacity: number, rest: Partial<AzureOptions> = {}): Promise<{ r: Rig; set: ScriptedSet }> {
   const r = await rig(rest);
-  open.push(r);
   const set = r.arm.addSet(USER_POOL, capacity);
   await r.azure.start(r.signal);
   return { r, set };
@@ -60,7 +54,6 @@ describe('azure: deleting machines', () => {
     ['failed ones, below the minimum', 4, [0, 1], [0, 1], /2 of 4 .* minimum of 3/],
   ] as const)('the minimum is of instances that have not failed: removing %s', async (_name, capacity, failed, ids, refusal) => {
     const r = await rig({ nodeGroups: [{ name: USER_POOL, min: 3, max: 10 }] });
-    open.push(r);
     const set = r.arm.addSet(USER_POOL, capacity);
     for (const id of failed.map(String)) set.machines.set(id, { ...set.machines.get(id)!, state: 'Failed', power: 'stopped' });
     await r.azure.start(r.signal);
@@ -120,7 +113,6 @@ describe('azure: deleting machines', () => {
   /** Deletes failed instances, whose state becomes `state` before the fresh read, or after it and right before the request. */
   async function removeFailed(ids: readonly number[], state: string, when: 'before the read' | 'before the request') {
     const r = await rig({ nodeGroups: [{ name: USER_POOL, min: 0, max: 10 }] });
-    open.push(r);
     const set = r.arm.addSet(USER_POOL, 4);
     for (const id of ids) set.machines.set(String(id), { ...set.machines.get(String(id))!, state: 'Failed', power: 'stopped' });
     await r.azure.start(r.signal);
@@ -232,7 +224,6 @@ describe('azure: deleting machines', () => {
         { name: 'other', min: 0, max: 5 },
       ],
     });
-    open.push(r);
     r.arm.addSet(USER_POOL, 2);
     r.arm.addSet('other', 2);
     await r.azure.start(r.signal);

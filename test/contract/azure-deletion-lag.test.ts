@@ -1,9 +1,7 @@
 /** Growth while Azure still counts instances whose deletion it has accepted (azure-wire 4.5, fault 33). */
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { AzureOptions } from '../../src/azure/arm/options.ts';
-import { meet, part, SPEC, type Meeting } from '../azure/meeting.ts';
-
-afterEach(part);
+import { meet, SPEC, type Meeting } from '../azure/meeting.ts';
 
 const MINUTE = 60_000;
 const KNOBS = { knobs: { capacityLagAfterDeleteMs: 3 * MINUTE, deleteGraceful: { p50: 4 * MINUTE, p95: 4 * MINUTE } } };

@@ -1,8 +1,6 @@
 /** What AKS, the scale set, its machines and the cluster count differs, and is measured. */
-import { afterEach, describe, expect, it } from 'vitest';
-import { meet, part, type Meeting } from '../azure/meeting.ts';
-
-afterEach(part);
+import { describe, expect, it } from 'vitest';
+import { meet, type Meeting } from '../azure/meeting.ts';
 
 async function drift(m: Meeting, kind: string): Promise<number | undefined> {
   const found = await m.metrics.registry.getSingleMetric('aks_autoscaler_node_group_drift')?.get();

@@ -1,11 +1,9 @@
 /** The adapter and the emulated Azure, written apart from each other, meet over HTTPS with real tokens. */
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { nodeGroupId } from '../../src/domain/ids.ts';
-import { meet, part, SPEC } from '../azure/meeting.ts';
+import { meet, SPEC } from '../azure/meeting.ts';
 import { EXTENSIONS_MS } from '../../world/simulator/arm/compute/instance-document.ts';
 import { aCluster, aNode } from '../support/builders.ts';
-
-afterEach(part);
 
 describe('azure adapter and emulator', () => {
   it('sees the pools with their sizes, limits, machines and templates', async () => {

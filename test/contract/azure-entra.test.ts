@@ -1,10 +1,10 @@
 /** What Entra ID says besides a wrong secret, to the real credential: each is one sentence, and passing trouble is told from a mistake. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AutoscalerError } from '../../src/lib/errors.ts';
 import { createServerTls, type ServerTls } from '../../world/simulator/base/tls.ts';
-import { meet, part } from '../azure/meeting.ts';
+import { meet } from '../azure/meeting.ts';
 
 type Respond = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -19,7 +19,6 @@ beforeAll(async () => {
   base = `https://localhost:${typeof address === 'object' ? address?.port : ''}`;
   server = made;
 });
-afterEach(part);
 afterAll(() => {
   server?.closeAllConnections();
   server?.close();

@@ -1,10 +1,8 @@
 /** Flexible scale sets against the emulated Azure: machines with ids of their own, read through the list of machines. */
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { WorldSpec } from '../../world/simulator/base/world-spec.ts';
-import { meet, part, SPEC, type Meeting } from '../azure/meeting.ts';
+import { meet, SPEC, type Meeting } from '../azure/meeting.ts';
 import { aCluster, aNode } from '../support/builders.ts';
-
-afterEach(part);
 
 const FLEXIBLE: WorldSpec = {
   ...SPEC,

@@ -1,10 +1,8 @@
 /** Instances that belong elsewhere, in the list of all virtual machines and in reads of single ones: counted, logged once, skipped. */
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Json } from '../../world/simulator/arm/http/json.ts';
 import { meet, type Meeting } from '../azure/meeting.ts';
-import { closeStages, SMALL, stage, vmsPool, vmsWorld, type Stage } from './vms-pools-support.ts';
-
-afterEach(closeStages);
+import { SMALL, stage, vmsPool, vmsWorld, type Stage } from './vms-pools-support.ts';
 
 interface Document {
   readonly [field: string]: Json;

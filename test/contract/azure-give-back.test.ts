@@ -1,13 +1,11 @@
 /** Capacity that Azure accepted and could not fill, given back: the one write of the adapter that lowers a capacity. */
 import * as fc from 'fast-check';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { AzureOptions } from '../../src/azure/arm/options.ts';
 import type { ArmLatencies } from '../../world/simulator/arm/state/latencies.ts';
 import type { PoolSpec, WorldSpec } from '../../world/simulator/base/world-spec.ts';
-import { meet, part, SPEC, type Meeting } from '../azure/meeting.ts';
+import { meet, SPEC, type Meeting } from '../azure/meeting.ts';
 import { casesOf } from '../support/property-runs.ts';
-
-afterEach(part);
 
 const MINUTE = 60_000;
 const SIZE = 'Standard_E4s_v5';
@@ -208,7 +206,7 @@ describe('giving capacity back', () => {
           await meeting.pass(8 * MINUTE);
           expect(meeting.violations.list()).toEqual([]);
           given += lowered(meeting);
-          await part();
+          await meeting.end();
         },
       ),
       casesOf(20_251_121, 8),

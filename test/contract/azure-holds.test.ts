@@ -1,19 +1,13 @@
 /** Holds that Azure asks for: none is longer than an hour without one request, and an operator can end them. */
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { refusal } from '../azure/scripted-arm.ts';
 import { rig, USER_POOL, type Rig } from '../azure/rig.ts';
-
-let r: Rig | undefined;
-afterEach(async () => {
-  await r?.stop();
-  r = undefined;
-});
 
 const MINUTE = 60_000;
 
 /** After the start, every read is answered with 429 and a wait of a day. */
 async function throttled(): Promise<Rig> {
-  r = await rig();
+  const r = await rig();
   r.arm.addSet(USER_POOL, 2);
   await r.azure.start(r.signal);
   r.arm.intercept = ({ method }) =>

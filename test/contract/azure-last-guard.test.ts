@@ -1,5 +1,5 @@
 /** The request that moves a capacity, whatever the checks before it let pass. */
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { projectScaleSet } from '../../src/azure/rows/scale-set.ts';
 import { wireAzure } from '../../src/azure/wiring.ts';
 import { putCapacity } from '../../src/azure/writes/increase-scale-set.ts';
@@ -11,12 +11,6 @@ import { ScriptedArm } from '../azure/scripted-arm.ts';
 import { resourceNames, START_MS } from '../support/builders.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 
-let arm: ScriptedArm;
-beforeEach(async () => {
-  arm = await ScriptedArm.start();
-});
-afterEach(() => arm.close());
-
 describe('the request that moves a capacity', () => {
   it.each([
     { what: 'a number below the one just read', to: 4, shown: 5, puts: 0 },
@@ -24,6 +18,7 @@ describe('the request that moves a capacity', () => {
     { what: 'a larger number', to: 6, shown: 5, puts: 1 },
     { what: 'a proven give-back', to: 4, shown: 'give-back', puts: 1 },
   ] as const)('$what: $puts requests', async ({ to, shown, puts }) => {
+    const arm = await ScriptedArm.start();
     arm.addSet(USER_POOL, 5);
     const { writes } = wireAzure({
       options: options(arm),

@@ -1,11 +1,9 @@
 /** Ids are spelled by many hands: every spelling of a machine is the same machine, of every kind of pool, from node to delete. */
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { InstanceKey } from '../../src/domain/ids.ts';
 import type { PoolSpec, WorldSpec } from '../../world/simulator/base/world-spec.ts';
-import { meet, part, SPEC } from '../azure/meeting.ts';
+import { meet, SPEC } from '../azure/meeting.ts';
 import { aCluster, aNode } from '../support/builders.ts';
-
-afterEach(part);
 
 const KINDS = ['vmss-uniform', 'vmss-flexible', 'vms-pool'] as const;
 

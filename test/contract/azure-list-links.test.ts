@@ -1,5 +1,5 @@
 /** Where the links of a paged list may lead, and which lists end as broken. */
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { ArmCalls } from '../../src/azure/arm/arm-client.ts';
 import { readPages, type PagedResult } from '../../src/azure/arm/pages.ts';
 import { RateLimits } from '../../src/azure/arm/rate-limits.ts';
@@ -13,14 +13,8 @@ import { refusal, ScriptedArm, type ArmReply } from '../azure/scripted-arm.ts';
 import { START_MS } from '../support/builders.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 
-const open: ScriptedArm[] = [];
-afterEach(async () => {
-  await Promise.all(open.splice(0).map((arm) => arm.close()));
-});
-
 async function startedArm(): Promise<ScriptedArm> {
   const arm = await ScriptedArm.start();
-  open.push(arm);
   return arm;
 }
 

@@ -1,22 +1,15 @@
 /** Which group a node is in, and what is known of its machine: over the scripted ARM and, for mixed kinds, the emulated one. */
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { AzureOptions } from '../../src/azure/arm/options.ts';
 import { explainNodes } from '../../src/planning/explain/unremovable-nodes.ts';
 import { observe, plan } from '../planning/scale-down/world.ts';
 import { aCluster, aNode } from '../support/builders.ts';
 import { NODE_GROUP, refusal, SUBSCRIPTION } from '../azure/scripted-arm.ts';
 import { rig, USER_POOL, type Rig } from '../azure/rig.ts';
-import { closeStages, SMALL, stage, vmsPool, vmsWorld } from './vms-pools-support.ts';
-
-const open: Rig[] = [];
-afterEach(async () => {
-  await Promise.all(open.splice(0).map((each) => each.stop()));
-  await closeStages();
-});
+import { SMALL, stage, vmsPool, vmsWorld } from './vms-pools-support.ts';
 
 async function started(...args: Parameters<typeof rig>): Promise<Rig> {
   const r = await rig(...args);
-  open.push(r);
   r.arm.addSet(USER_POOL, 2);
   await r.azure.start(r.signal);
   return r;
@@ -87,7 +80,6 @@ describe('sizes of agent pools that AKS has not listed', () => {
     ['it is not asked', {}, /CLUSTER_NAME/],
   ])('are frozen while %s, not treated as missing', async (_what, rest, reason) => {
     const r = await rig({ nodeGroups: [{ name, min: 0, max: 9 }], ...rest });
-    open.push(r);
     r.arm.intercept = ({ path }) => (path.endsWith('/agentpools') ? refusal(403, 'AuthorizationFailed', 'no rights') : undefined);
     await r.azure.start(r.signal);
     expect(r.group(name)).toMatchObject({ target: { known: false }, frozen: expect.stringMatching(reason) });

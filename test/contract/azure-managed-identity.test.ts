@@ -5,7 +5,7 @@ import { startArmEmulator, type ArmEmulator } from '../../world/simulator/arm/em
 import { VirtualSimClock } from '../../world/simulator/base/sim-clock.ts';
 import { createServerTls } from '../../world/simulator/base/tls.ts';
 import { ViolationLog } from '../../world/simulator/base/write-safety.ts';
-import { meet, part, SPEC } from '../azure/meeting.ts';
+import { meet, SPEC } from '../azure/meeting.ts';
 import { START_MS } from '../support/builders.ts';
 
 const VARIABLE = 'AZURE_POD_IDENTITY_AUTHORITY_HOST';
@@ -24,8 +24,7 @@ beforeAll(async () => {
   url = await endpoint.startMetadata();
 });
 afterAll(() => endpoint.stop());
-afterEach(async () => {
-  await part();
+afterEach(() => {
   delete process.env[VARIABLE];
 });
 

@@ -1,8 +1,8 @@
 /** A metadata endpoint that answers, and gives no token: a mistake is told from trouble of its own. */
 import { createServer, type Server, type ServerResponse } from 'node:http';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AutoscalerError } from '../../src/lib/errors.ts';
-import { meet, part } from '../azure/meeting.ts';
+import { meet } from '../azure/meeting.ts';
 
 const VARIABLE = 'AZURE_POD_IDENTITY_AUTHORITY_HOST';
 let server: Server | undefined;
@@ -15,7 +15,6 @@ beforeAll(async () => {
   process.env[VARIABLE] = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
   server = made;
 });
-afterEach(part);
 afterAll(() => {
   delete process.env[VARIABLE];
   server?.closeAllConnections();

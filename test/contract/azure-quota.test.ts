@@ -1,19 +1,13 @@
 /** Usages of the region over the wire: what they hold back, and what happens when there are none. */
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { aCluster } from '../support/builders.ts';
-import { part, meet, SPEC } from '../azure/meeting.ts';
+import { meet, SPEC } from '../azure/meeting.ts';
 import { rig, USER_POOL, type Rig } from '../azure/rig.ts';
 
 const emptyCluster = aCluster();
-let r: Rig | undefined;
-afterEach(async () => {
-  await part();
-  await r?.stop();
-  r = undefined;
-});
 
 async function prepared(): Promise<Rig> {
-  r = await rig();
+  const r = await rig();
   r.arm.addSet(USER_POOL, 3);
   return r;
 }

@@ -1,18 +1,12 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { AzureOptions } from '../../src/azure/arm/options.ts';
 import { nodeGroupId } from '../../src/domain/ids.ts';
 import { aCluster, aNode, START_MS } from '../support/builders.ts';
 import { NODE_GROUP, refusal, SUBSCRIPTION, type ArmReply, type ScriptedSet } from '../azure/scripted-arm.ts';
 import { rig, USER_POOL, type Rig } from '../azure/rig.ts';
 
-const open: Rig[] = [];
-afterEach(async () => {
-  await Promise.all(open.splice(0).map((each) => each.stop()));
-});
-
 async function prepared(rest: Partial<AzureOptions> = {}): Promise<Rig> {
   const r = await rig(rest);
-  open.push(r);
   return r;
 }
 

@@ -1,5 +1,5 @@
 /** A redirect that is not followed is a failure of known words, and the token goes nowhere else. */
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { getAgentPool, postDeleteMachines, putAgentPool } from '../../src/azure/arm/agent-pool-api.ts';
 import { ArmCalls } from '../../src/azure/arm/arm-client.ts';
 import { RateLimits } from '../../src/azure/arm/rate-limits.ts';
@@ -10,14 +10,8 @@ import { ScriptedArm } from '../azure/scripted-arm.ts';
 import { START_MS } from '../support/builders.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 
-const open: ScriptedArm[] = [];
-afterEach(async () => {
-  await Promise.all(open.splice(0).map((arm) => arm.close()));
-});
-
 async function started(): Promise<ScriptedArm> {
   const arm = await ScriptedArm.start();
-  open.push(arm);
   return arm;
 }
 

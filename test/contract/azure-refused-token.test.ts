@@ -1,5 +1,5 @@
 /** A token that Azure no longer accepts, though it has not expired: it was revoked, or the identity was made anew. */
-import { afterEach, expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { connectAzure } from '../../src/azure/azure.ts';
 import { seededRandom } from '../../src/lib/random.ts';
 import { createLog } from '../../src/telemetry/log.ts';
@@ -8,11 +8,6 @@ import { aCluster, resourceNames, START_MS } from '../support/builders.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { options, USER_POOL } from '../azure/rig.ts';
 import { ScriptedArm } from '../azure/scripted-arm.ts';
-
-const closing: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const close of closing.splice(0)) await close();
-});
 
 it('is replaced by one of a new sign-in after two refusals, without a restart', async () => {
   const arm = await ScriptedArm.start();
@@ -27,10 +22,7 @@ it('is replaced by one of a new sign-in after two refusals, without a restart', 
   const getToken = () => Promise.resolve({ token: `token-${++signIns}`, expiresOnTimestamp: START_MS + 86_400_000 });
   const deps = { clock, random: seededRandom(7), log: createLog('silent'), metrics: createMetrics(), names: resourceNames };
   const azure = connectAzure({ ...deps, options: options(arm), credential: { getToken } });
-  closing.push(
-    () => azure.close(),
-    () => arm.close(),
-  );
+  onTestFinished(() => azure.close());
   const { signal } = new AbortController();
   await azure.start(signal);
   const [group] = azure.observe(aCluster(), clock.now()).groups;

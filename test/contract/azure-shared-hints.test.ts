@@ -1,18 +1,12 @@
 /** What one cluster learns of Azure's limits reaches the groups and agents of another of its subscription. */
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { rig, USER_POOL, type Rig } from '../azure/rig.ts';
 import { aCluster, aPod, START_MS } from '../support/builders.ts';
 import { MemoryHintServer } from '../support/memory-hints.ts';
 
-const rigs: Rig[] = [];
-afterEach(async () => {
-  for (const each of rigs.splice(0)) await each.stop();
-});
-
 async function aCloud(server: MemoryHintServer, name: string): Promise<Rig> {
   const one = await rig({}, { sharedHints: server.of(name) });
   one.arm.addSet(USER_POOL, 3);
-  rigs.push(one);
   await one.azure.start(one.signal);
   return one;
 }

@@ -1,5 +1,5 @@
 /** Usages that the clusters of a subscription share: one of them asks Azure, and no number of another decides. */
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { writeUsageText } from '../../src/azure/sizes/usage-list.ts';
 import { rig, USER_POOL, type Rig } from '../azure/rig.ts';
 import { SUBSCRIPTION } from '../azure/scripted-arm.ts';
@@ -9,10 +9,6 @@ import { aCluster, aPod, START_MS } from '../support/builders.ts';
 const MINUTE = 60_000;
 const FAMILY = 'standardDSv5Family';
 const SCOPE = { subscriptionId: SUBSCRIPTION, location: 'westeurope' };
-const rigs: Rig[] = [];
-afterEach(async () => {
-  for (const each of rigs.splice(0)) await each.stop();
-});
 
 let nowMs = START_MS;
 
@@ -22,7 +18,6 @@ async function clusters(count: number, server: MemoryTextServer): Promise<readon
     const one = await rig({}, { sharedTexts: { usage: server.of(`cluster-${at}`) } });
     one.arm.addSet(USER_POOL, 3);
     one.arm.usages = [[FAMILY, 20, 100]];
-    rigs.push(one);
     made.push(one);
   }
   return made;

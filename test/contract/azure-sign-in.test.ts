@@ -3,13 +3,11 @@ import { generateKeyPairSync } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { AzureCredentialOptions } from '../../src/azure/arm/options.ts';
 import { AutoscalerError } from '../../src/lib/errors.ts';
 import { createServerTls } from '../../world/simulator/base/tls.ts';
-import { meet, part } from '../azure/meeting.ts';
-
-afterEach(part);
+import { meet } from '../azure/meeting.ts';
 
 /** Federated tokens are judged by the clocks of both sides. */
 function assertion(expiresMs: number): string {

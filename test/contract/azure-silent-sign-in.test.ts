@@ -1,5 +1,5 @@
 /** A sign-in service that never answers must not hold what is being cancelled or stopped. */
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { connectAzure } from '../../src/azure/azure.ts';
 import { asAutoscalerError } from '../../src/lib/errors.ts';
 import { seededRandom } from '../../src/lib/random.ts';
@@ -10,14 +10,11 @@ import { FakeClock } from '../support/fake-clock.ts';
 import { options, USER_POOL } from '../azure/rig.ts';
 import { ScriptedArm } from '../azure/scripted-arm.ts';
 
-let arm: ScriptedArm | undefined;
-afterEach(() => arm?.close());
-
 const silence = (): Promise<never> => new Promise(() => undefined);
 
 describe('a silent sign-in', () => {
   it.each(['the caller cancels', 'the adapter closes'] as const)('ends at once when %s, and no request leaves', async (how) => {
-    arm = await ScriptedArm.start();
+    const arm = await ScriptedArm.start();
     arm.addSet(USER_POOL, 1);
     const asked = Promise.withResolvers<void>();
     const clock = new FakeClock(START_MS);
@@ -45,7 +42,7 @@ describe('a silent sign-in', () => {
   });
 
   it('of a running adapter ends when it closes, and a request whose token comes later does not leave', async () => {
-    arm = await ScriptedArm.start();
+    const arm = await ScriptedArm.start();
     arm.addSet(USER_POOL, 1);
     let isSilent = false;
     const late = Promise.withResolvers<void>();

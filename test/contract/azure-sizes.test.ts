@@ -1,14 +1,9 @@
 /** What a group's size is taken from, and how it outlives lists that are late, wrong, or in another's hands. */
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { AzureOptions } from '../../src/azure/arm/options.ts';
 import { instanceKey, nodeGroupId } from '../../src/domain/ids.ts';
 import { NODE_GROUP, refusal, SUBSCRIPTION, type ArmReply, type ArmRequest, type ScriptedSet } from '../azure/scripted-arm.ts';
 import { rig, USER_POOL, type Rig } from '../azure/rig.ts';
-
-const open: Rig[] = [];
-afterEach(async () => {
-  await Promise.all(open.splice(0).map((each) => each.stop()));
-});
 
 interface Started {
   readonly r: Rig;
@@ -17,7 +12,6 @@ interface Started {
 
 async function prepared(capacity: number, of: Partial<ScriptedSet> = {}, rest: Partial<AzureOptions> = {}): Promise<Started> {
   const r = await rig(rest);
-  open.push(r);
   return { r, set: r.arm.addSet(USER_POOL, capacity, of) };
 }
 

@@ -1,5 +1,5 @@
 /** What the list of VM sizes does to groups: whole or not at all, without rebuilding what it did not change. */
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { SharedText } from '../../src/domain/ports/shared-text.ts';
 import { buildCatalog } from '../../src/azure/sizes/sku-catalog.ts';
 import { writeCatalog } from '../../src/azure/sizes/sku-text.ts';
@@ -9,14 +9,8 @@ import { START_MS } from '../support/builders.ts';
 import { refusal, SUBSCRIPTION, type ArmReply, type ArmRequest } from '../azure/scripted-arm.ts';
 import { rig, USER_POOL, type Rig } from '../azure/rig.ts';
 
-const open: Rig[] = [];
-afterEach(async () => {
-  await Promise.all(open.splice(0).map((each) => each.stop()));
-});
-
 async function prepared(...args: Parameters<typeof rig>): Promise<Rig> {
   const r = await rig(...args);
-  open.push(r);
   return r;
 }
 

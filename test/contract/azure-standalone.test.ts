@@ -2,16 +2,11 @@
  * Machines that stand alone: in no scale set and in no agent pool that AKS scales, as in availability sets. They are known
  * by their pool tag and counted; nothing resizes them.
  */
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { nodeGroupId } from '../../src/domain/ids.ts';
 import { aCluster, aNode } from '../support/builders.ts';
 import { NODE_GROUP, SUBSCRIPTION } from '../azure/scripted-arm.ts';
 import { rig, USER_POOL, type Rig } from '../azure/rig.ts';
-
-const open: Rig[] = [];
-afterEach(async () => {
-  await Promise.all(open.splice(0).map((each) => each.stop()));
-});
 
 const SIZE = 'Standard_D4s_v5';
 const POOL = `agent-pool-1/${SIZE}`;
@@ -35,7 +30,6 @@ async function started(machines: readonly object[]): Promise<{ r: Rig; listed: o
       { name: `other/${SIZE}`, min: 0, max: 9 },
     ],
   });
-  open.push(r);
   const listed = [...machines];
   r.arm.addSet(USER_POOL, 1);
   r.arm.intercept = ({ path }) => (path.endsWith('microsoft.compute/virtualmachines') ? { body: { value: listed } } : undefined);

@@ -1,8 +1,7 @@
 /** Agent pools of type VirtualMachines grow through AKS, under the tag that was just read. */
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   answerPool,
-  closeStages,
   LARGE,
   LARGE_GROUP,
   SMALL,
@@ -13,8 +12,6 @@ import {
   vmsWorld,
   type Stage,
 } from './vms-pools-support.ts';
-
-afterEach(closeStages);
 
 /** The pool's own JSON, read or written by somebody with another token. */
 async function rawPool(s: Stage, path: string, body?: unknown): Promise<{ readonly properties: Record<string, unknown> }> {

@@ -1,20 +1,7 @@
 /** Machines of agent pools of type VirtualMachines are removed by name, through AKS. */
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../world/simulator/arm/http/json.ts';
-import {
-  answerPool,
-  closeStages,
-  LARGE,
-  LARGE_GROUP,
-  SMALL,
-  SMALL_GROUP,
-  stage,
-  TWO_SIZES,
-  vmsPool,
-  vmsWorld,
-} from './vms-pools-support.ts';
-
-afterEach(closeStages);
+import { answerPool, LARGE, LARGE_GROUP, SMALL, SMALL_GROUP, stage, TWO_SIZES, vmsPool, vmsWorld } from './vms-pools-support.ts';
 
 const ANOTHER_VM = '00000000-0000-0000-0000-00000000000a';
 

@@ -1,21 +1,8 @@
 /** Agent pools of type VirtualMachines: each size is a group, and which of them may be changed. */
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { PoolSpec } from '../../world/simulator/base/world-spec.ts';
 import { aCluster, aNode } from '../support/builders.ts';
-import {
-  closeStages,
-  LARGE,
-  LARGE_GROUP,
-  SMALL,
-  SMALL_GROUP,
-  stage,
-  TWO_SIZES,
-  vmsPool,
-  vmsWorld,
-  type Stage,
-} from './vms-pools-support.ts';
-
-afterEach(closeStages);
+import { LARGE, LARGE_GROUP, SMALL, SMALL_GROUP, stage, TWO_SIZES, vmsPool, vmsWorld, type Stage } from './vms-pools-support.ts';
 
 const SCALE_SET_POOL: PoolSpec = { name: 'sets', vmSize: SMALL, count: 1, min: 1, max: 3 };
 

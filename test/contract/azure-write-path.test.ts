@@ -1,9 +1,7 @@
 /** Scale sets that are written through the agent pools of AKS. */
-import { afterEach, describe, expect, it } from 'vitest';
-import { meet, part, SPEC, type Meeting } from '../azure/meeting.ts';
+import { describe, expect, it } from 'vitest';
+import { meet, SPEC, type Meeting } from '../azure/meeting.ts';
 import { stage } from './vms-pools-support.ts';
-
-afterEach(part);
 
 const through = { writePath: 'agentPool' as const };
 

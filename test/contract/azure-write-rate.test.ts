@@ -1,17 +1,11 @@
 /** A scale set is not written more often than Azure allows, whatever the demand. */
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { nodeGroupId } from '../../src/domain/ids.ts';
-import { rig, USER_POOL, type Rig } from '../azure/rig.ts';
-
-let r: Rig | undefined;
-afterEach(async () => {
-  await r?.stop();
-  r = undefined;
-});
+import { rig, USER_POOL } from '../azure/rig.ts';
 
 describe('the rate of writes', () => {
   it('a demand that grows by the second: ten writes, then growth waits and the next one carries all of it', async () => {
-    r = await rig({ nodeGroups: [{ name: USER_POOL, min: 0, max: 100 }] });
+    const r = await rig({ nodeGroups: [{ name: USER_POOL, min: 0, max: 100 }] });
     const set = r.arm.addSet(USER_POOL, 1);
     await r.azure.start(r.signal);
     const said = new Set<string | undefined>();
@@ -32,7 +26,7 @@ describe('the rate of writes', () => {
   });
 
   it('a plan that was made before the limit was reached is refused, and no failure', async () => {
-    r = await rig({ nodeGroups: [{ name: USER_POOL, min: 0, max: 100 }] });
+    const r = await rig({ nodeGroups: [{ name: USER_POOL, min: 0, max: 100 }] });
     r.arm.addSet(USER_POOL, 1);
     await r.azure.start(r.signal);
     for (let to = 2; to <= 11; to++) expect(await r.increase(USER_POOL, to)).toMatchObject({ kind: 'accepted' });
@@ -43,7 +37,7 @@ describe('the rate of writes', () => {
   });
 
   it('removals get their turn all the same, and wait if no token is left', async () => {
-    r = await rig({ nodeGroups: [{ name: USER_POOL, min: 0, max: 100 }] });
+    const r = await rig({ nodeGroups: [{ name: USER_POOL, min: 0, max: 100 }] });
     r.arm.addSet(USER_POOL, 9);
     await r.azure.start(r.signal);
     const keys = (r.group(USER_POOL).instances ?? []).map(({ key }) => key);
@@ -59,7 +53,7 @@ describe('the rate of writes', () => {
     await r.pass(12_000);
     const removals = [remove(0), remove(1), remove(2)];
     await r.quiet();
-    const posts = (): number => r?.arm.sent('POST', '/delete').length ?? 0;
+    const posts = (): number => r.arm.sent('POST', '/delete').length;
     expect(posts()).toBe(2);
     await r.pass(15_000);
     expect(posts()).toBe(3);

@@ -1,17 +1,11 @@
 /** Deletions and increases of one cluster while Azure accepts few writes from all clusters of its subscription. */
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { rig, USER_POOL, type Rig } from '../azure/rig.ts';
 import { nodeGroupId } from '../../src/domain/ids.ts';
 import type { SharedClusters } from '../../src/domain/ports/shared-clusters.ts';
 import { asAutoscalerError } from '../../src/lib/errors.ts';
 import { START_MS } from '../support/builders.ts';
 import { MemoryHintServer } from '../support/memory-hints.ts';
-
-let one: Rig | undefined;
-afterEach(async () => {
-  await one?.stop();
-  one = undefined;
-});
 
 function clustersOf(count: number): SharedClusters {
   const each = (at: number) => ({ cluster: `c${at}`, process: 'p', version: '1', atMs: START_MS });
@@ -22,7 +16,7 @@ function clustersOf(count: number): SharedClusters {
 async function afterFourWrites(clusters: SharedClusters | undefined): Promise<Rig> {
   const server = new MemoryHintServer(() => START_MS);
   server.of('other').report('remaining', 'subscription-global-writes', START_MS + 600_000, { left: 0, of: 3_000 });
-  one = await rig({}, { sharedHints: server.of('one'), sharedClusters: clusters });
+  const one = await rig({}, { sharedHints: server.of('one'), sharedClusters: clusters });
   one.arm.addSet(USER_POOL, 3);
   await one.azure.start(one.signal);
   for (const to of [4, 5, 6, 7]) expect(await one.increase(USER_POOL, to)).toMatchObject({ kind: 'accepted' });

@@ -1,13 +1,8 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { instanceKey, nodeGroupId } from '../../src/domain/ids.ts';
 import type { AzureOptions } from '../../src/azure/arm/options.ts';
 import { NODE_GROUP, refusal, SUBSCRIPTION, type ScriptedSet } from '../azure/scripted-arm.ts';
 import { rig, USER_POOL, type Rig } from '../azure/rig.ts';
-
-const open: Rig[] = [];
-afterEach(async () => {
-  await Promise.all(open.splice(0).map((each) => each.stop()));
-});
 
 async function started(
   capacity: number,
@@ -15,7 +10,6 @@ async function started(
   of: Partial<ScriptedSet> = {},
 ): Promise<{ r: Rig; set: ScriptedSet }> {
   const r = await rig(rest);
-  open.push(r);
   const set = r.arm.addSet(USER_POOL, capacity, of);
   await r.azure.start(r.signal);
   return { r, set };

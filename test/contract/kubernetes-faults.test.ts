@@ -1,6 +1,6 @@
 /** What goes wrong between the adapter and the API server, and that nothing of it is final. */
 import { readFile, writeFile } from 'node:fs/promises';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type { ClusterView } from '../../src/domain/observation.ts';
 import { asAutoscalerError, type AutoscalerError } from '../../src/lib/errors.ts';
 import { podNames, setConnectedStage, type ConnectedStage, type Replica } from '../kubernetes/connected-stage.ts';
@@ -12,7 +12,6 @@ let stage: ConnectedStage;
 beforeEach(async () => {
   stage = await setConnectedStage();
 });
-afterEach(() => stage.stop());
 
 describe('watches', () => {
   let replica: Replica;

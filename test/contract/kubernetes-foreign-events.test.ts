@@ -1,5 +1,5 @@
 /** What another autoscaler says, read from the simulated cluster with the real client. */
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { setConnectedStage, type ConnectedStage, type Replica } from '../kubernetes/connected-stage.ts';
 import { aDeployment } from '../../world/test/simulator/cluster/stage.ts';
 
@@ -10,7 +10,6 @@ beforeEach(async () => {
   stage = await setConnectedStage();
   replica = await stage.connect();
 });
-afterEach(() => stage.stop());
 
 const say = (component: string, reason: string): void => {
   const [pod] = stage.cluster.store.pods().filter(({ metadata }) => metadata.namespace === 'default');

@@ -1,5 +1,5 @@
 /** Two replicas and one lease in the simulated cluster. */
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type { LeaderLease } from '../../src/domain/ports/leadership.ts';
 import { setConnectedStage, type ConnectedStage } from '../kubernetes/connected-stage.ts';
 
@@ -7,7 +7,6 @@ let stage: ConnectedStage;
 beforeEach(async () => {
   stage = await setConnectedStage([]);
 });
-afterEach(() => stage.stop());
 
 async function replica(identity: string): Promise<LeaderLease> {
   return (await stage.connect({ identity, leaderElect: true })).kubernetes.lease;

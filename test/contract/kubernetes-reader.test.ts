@@ -1,5 +1,5 @@
 /** What the adapter sees of the simulated cluster, with the real clients over a kubeconfig. */
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type { ClusterView } from '../../src/domain/observation.ts';
 import type { Pod } from '../../src/domain/pod.ts';
 import { ownerKey } from '../../src/domain/workloads.ts';
@@ -14,7 +14,6 @@ beforeEach(async () => {
   stage = await setConnectedStage();
   replica = await stage.connect();
 });
-afterEach(() => stage.stop());
 
 const view = (): ClusterView => replica.kubernetes.reader.observe(stage.clock.now());
 const podsOn = (node: string): readonly Pod[] => view().podsByNode.get(node) ?? [];

@@ -1,5 +1,5 @@
 /** What the adapter changes in the simulated cluster: taints, cordons, evictions, events, ConfigMaps. */
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type { EvictOutcome } from '../../src/domain/outcome.ts';
 import { DELETION_CANDIDATE_TAINT, TO_BE_DELETED_TAINT, type Taint } from '../../src/domain/taints.ts';
 import type { AutoscalerEvent } from '../../src/domain/ports/records.ts';
@@ -14,7 +14,6 @@ beforeEach(async () => {
   stage = await setConnectedStage();
   replica = await stage.connect();
 });
-afterEach(() => stage.stop());
 
 const nodeOf = (name: string): NodeObject => stage.cluster.store.get('nodes', undefined, name) as NodeObject;
 /** Without those that the node controller adds for a cordon. */

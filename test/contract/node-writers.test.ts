@@ -1,5 +1,5 @@
 /** Who tainted or cordoned a node, read from the managed fields of the API object. */
-import { afterEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { systemClock } from '../../src/cli/process/process.ts';
 import { openConnection } from '../../src/kubernetes/api/connection.ts';
 import { createRest } from '../../src/kubernetes/api/rest.ts';
@@ -8,7 +8,6 @@ import { nodeWritersOf } from '../../src/kubernetes/views/node-writers.ts';
 import { setConnectedStage, type ConnectedStage } from '../kubernetes/connected-stage.ts';
 
 let stage: ConnectedStage;
-afterEach(() => stage.stop());
 
 const OPTIONS = { namespace: 'kube-system', leaseName: 'aks-autoscaler', identity: 'x', leaderElect: false };
 

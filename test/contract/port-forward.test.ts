@@ -38,7 +38,6 @@ beforeEach(async () => {
 afterEach(async () => {
   for (const endpoint of closing.splice(0)) await endpoint.close();
   await new Promise<void>((resolve) => server.close(() => resolve()));
-  await stage.stop();
 });
 
 describe('a port of a pod', () => {

@@ -8,7 +8,7 @@ import type { InstanceKey } from '../../src/domain/ids.ts';
 import type { ClusterView } from '../../src/domain/observation.ts';
 import type { JournalEntry } from '../../world/simulator/arm/http/journal.ts';
 import type { PoolSpec, WorldSpec } from '../../world/simulator/base/world-spec.ts';
-import { meet, part, type Meeting } from '../azure/meeting.ts';
+import { meet, type Meeting } from '../azure/meeting.ts';
 
 export const SMALL = 'Standard_D4s_v5';
 export const LARGE = 'Standard_D8s_v5';
@@ -50,8 +50,6 @@ export interface Stage extends Omit<Meeting, 'increase'> {
 }
 
 const PERSON = { clientId: 'person', clientSecret: 'secret', foreign: true };
-
-export const closeStages = part;
 
 export async function stage(spec: WorldSpec, rest: Partial<AzureOptions> = {}): Promise<Stage> {
   const meeting = await meet(rest, spec, { clients: [PERSON] });

@@ -3,9 +3,9 @@
  * which stands still while a request is on its way.
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
 import { connectKubernetes, type Kubernetes, type KubernetesOptions } from '../../src/kubernetes/kubernetes.ts';
 import { seededRandom } from '../../src/lib/random.ts';
 import { ResourceNames } from '../../src/domain/resources.ts';
@@ -18,6 +18,7 @@ import { untilQuiet } from '../../world/lab/quiet.ts';
 import type { ClusterOptions } from '../../world/simulator/cluster/cluster.ts';
 import { aMachine, setStage, type Stage } from '../../world/test/simulator/cluster/stage.ts';
 import { silentLog } from '../support/silent-log.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 export interface Replica {
   readonly kubernetes: Kubernetes;
@@ -42,17 +43,20 @@ const WORKERS: readonly SimulatedVm[] = [aMachine('sys-1', { pool: 'system' }), 
 
 const MOST_MS = 600_000;
 
-/** Starts a cluster whose nodes are up; nothing is connected to it yet. */
+/** Starts a cluster whose nodes are up; nothing is connected to it yet. All ends with the test. */
 export async function setConnectedStage(
   machines: readonly SimulatedVm[] = WORKERS,
   options: Partial<ClusterOptions> = {},
 ): Promise<ConnectedStage> {
   const stage = await setStage(machines, options);
-  const dir = await mkdtemp(join(tmpdir(), 'kubernetes-adapter-'));
-  const kubeconfigPath = join(dir, 'kubeconfig');
+  const kubeconfigPath = join(temporaryFolder(), 'kubeconfig');
   await writeFile(kubeconfigPath, stage.cluster.kubeconfig());
   const replicas: Replica[] = [];
   const calls = watchCalls();
+  onTestFinished(async () => {
+    await Promise.all(replicas.map(({ kubernetes }) => kubernetes.close()));
+    calls.stop();
+  });
   const rest = (): Promise<void> =>
     untilQuiet(() => (stage.cluster.pendingRequests() + calls.open() > 0 ? 'a request is on its way' : undefined));
   const until = async (condition: () => boolean): Promise<void> => {
@@ -82,12 +86,6 @@ export async function setConnectedStage(
     },
     asked: (verb, resource) =>
       stage.cluster.journal().filter((entry) => entry.userAgent === 'aks-autoscaler' && entry.verb === verb && entry.resource === resource),
-    stop: async () => {
-      await Promise.all(replicas.map(({ kubernetes }) => kubernetes.close()));
-      calls.stop();
-      await stage.stop();
-      await rm(dir, { recursive: true });
-    },
   };
 }
 

@@ -3,17 +3,12 @@
  * size and grows, nothing is deleted, no capacity is lowered, and where a pool is frozen its reason is told.
  */
 import { gzipSync } from 'node:zlib';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { NODE_GROUP, refusal, SUBSCRIPTION, type ArmReply, type ArmRequest } from '../azure/scripted-arm.ts';
 import { rig, USER_POOL, type Rig } from '../azure/rig.ts';
 
 const GOOD_POOL = 'aks-good-vmss';
 const SIZE = 3;
-
-const open: Rig[] = [];
-afterEach(async () => {
-  await Promise.all(open.splice(0).map((each) => each.stop()));
-});
 
 type Json = Record<string, unknown>;
 type Lie = (request: ArmRequest, truth: () => ArmReply, r: Rig) => ArmReply | undefined;
@@ -259,7 +254,6 @@ const ROWS: Readonly<Record<string, Row>> = {
 async function lyingRig({ lie, whole }: Row): Promise<Rig> {
   const nodeGroups = [USER_POOL, GOOD_POOL].map((name) => ({ name, min: 1, max: 10 }));
   const r = await rig({ nodeGroups });
-  open.push(r);
   for (const { name } of nodeGroups) r.arm.addSet(name, SIZE);
   const begin = (): void => {
     r.arm.intercept = (request) => lie(request, () => r.arm.route(request), r);

@@ -1,5 +1,5 @@
 /** How agent pools are read and written: by the typed client of AKS, except for the PUT of a whole document. */
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { getAgentPool, postDeleteMachines, putAgentPool } from '../../../src/azure/arm/agent-pool-api.ts';
 import { ArmCalls } from '../../../src/azure/arm/arm-client.ts';
 import { RateLimits } from '../../../src/azure/arm/rate-limits.ts';
@@ -11,17 +11,11 @@ import { FakeClock } from '../../support/fake-clock.ts';
 import { options } from '../rig.ts';
 import { refusal, ScriptedArm, type ArmReply, type ArmRequest } from '../scripted-arm.ts';
 
-const open: ScriptedArm[] = [];
-afterEach(async () => {
-  await Promise.all(open.splice(0).map((arm) => arm.close()));
-});
-
 const TYPED = /azsdk-js-arm-containerservice\//;
 const { signal } = new AbortController();
 
 async function started(answer: (request: ArmRequest, arm: ScriptedArm) => ArmReply) {
   const arm = await ScriptedArm.start();
-  open.push(arm);
   arm.intercept = (request) => answer(request, arm);
   const clock = new FakeClock(START_MS);
   const metrics = createMetrics();

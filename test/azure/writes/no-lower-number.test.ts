@@ -1,5 +1,5 @@
 /** No number below the size just read leaves the process: a row for each place where a size is sent. */
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { nodeGroupId } from '../../../src/domain/ids.ts';
 import { readAgentPool } from '../../../src/azure/rows/agent-pool.ts';
 import { putPoolCount } from '../../../src/azure/writes/increase-agent-pool.ts';
@@ -7,9 +7,7 @@ import { scaleSetIncrease } from '../../../src/azure/writes/increase-scale-set.t
 import { aksIncrease } from '../../../src/azure/writes/increase-through-aks.ts';
 import { vmsPoolIncrease } from '../../../src/azure/writes/increase-vms-pool.ts';
 import { USER_POOL } from '../rig.ts';
-import { closeRooms, sentWrites, SIZE, writingRooms } from './writing-rooms.ts';
-
-afterEach(closeRooms);
+import { sentWrites, SIZE, writingRooms } from './writing-rooms.ts';
 
 const { signal } = new AbortController();
 const refused = { kind: 'bug', message: expect.stringContaining('was not sent') as unknown };

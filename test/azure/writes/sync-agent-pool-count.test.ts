@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { OwnWrites } from '../../../src/azure/groups/own-writes.ts';
 import type { ScaleSetReading } from '../../../src/azure/inventory/single-reads.ts';
 import { readAgentPool } from '../../../src/azure/rows/agent-pool.ts';
@@ -6,9 +6,7 @@ import { projectScaleSet } from '../../../src/azure/rows/scale-set.ts';
 import { AgentPoolCountSync, reasonAgainstSync } from '../../../src/azure/writes/sync-agent-pool-count.ts';
 import { aGroup, anInstance } from '../../support/builders.ts';
 import { USER_POOL } from '../rig.ts';
-import { closeRooms, sentWrites, writingRooms } from './writing-rooms.ts';
-
-afterEach(closeRooms);
+import { sentWrites, writingRooms } from './writing-rooms.ts';
 
 const REST = { aksCount: 1, size: 10 };
 

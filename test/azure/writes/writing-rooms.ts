@@ -11,12 +11,6 @@ import { FakeClock } from '../../support/fake-clock.ts';
 import { options, USER_POOL } from '../rig.ts';
 import { ScriptedArm } from '../scripted-arm.ts';
 
-const open: ScriptedArm[] = [];
-/** Ends all rooms; call after each test. */
-export async function closeRooms(): Promise<void> {
-  await Promise.all(open.splice(0).map((arm) => arm.close()));
-}
-
 export const SIZE = 'Standard_D4s_v5';
 
 interface WritingRooms {
@@ -27,10 +21,9 @@ interface WritingRooms {
   readonly group: RegisteredGroup;
 }
 
-/** `pool`: the properties of the one agent pool, `user1`. */
+/** `pool`: the properties of the one agent pool, `user1`. All ends with the test. */
 export async function writingRooms(rest: Partial<AzureOptions> = {}, pool: object = VMS_POOL): Promise<WritingRooms> {
   const arm = await ScriptedArm.start();
-  open.push(arm);
   arm.addSet(USER_POOL, 6, { tags: { 'aks-managed-poolName': 'user1' } });
   const document = { name: 'user1', properties: pool };
   arm.intercept = ({ path }) => {

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type { StoredText } from '../../../src/domain/ports/stored-text.ts';
 import { setConnectedStage, type ConnectedStage } from '../connected-stage.ts';
 
@@ -6,7 +6,6 @@ let stage: ConnectedStage;
 beforeEach(async () => {
   stage = await setConnectedStage([]);
 });
-afterEach(() => stage.stop());
 
 async function aText(): Promise<StoredText> {
   return (await stage.connect({ namespace: 'kube-system' })).kubernetes.storedText('learned', 'text');
