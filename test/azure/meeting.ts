@@ -134,7 +134,9 @@ export async function meet(rest: Partial<AzureOptions> = {}, spec: WorldSpec = S
   };
   // A daemon observes every ten seconds; short passes look more often, since something is expected within them.
   const pass = async (ms: number, lookEveryMs = ms >= LONG_PASS_MS ? LOOP_MS : 1_000): Promise<void> => {
-    const busy = (): string | undefined => (azure.inFlightCalls() > 0 || arm.pendingRequests() > 0 ? 'requests are under way' : undefined);
+    // Only time completes a call whose response is delayed by the clock.
+    const busy = (): string | undefined =>
+      azure.inFlightCalls() > arm.delayedRequests() || arm.pendingRequests() > 0 ? 'requests are under way' : undefined;
     let lookAt = clock.now() + lookEveryMs;
     for (const end = clock.now() + ms; clock.now() < end;) {
       await untilQuiet(busy);

@@ -163,21 +163,6 @@ describe('azure adapter and emulator', () => {
   });
 
   it.each([
-    ['an error after the effect', { kind: 'effect-then-answer', status: 502 }, 'accepted'],
-    ['a reset after the effect', { kind: 'reset', afterEffect: true }, 'accepted'],
-    ['a reset before it', { kind: 'reset', afterEffect: false }, 'failed'],
-    ['half an answer', { kind: 'truncated-body' }, 'accepted'],
-    ['a concurrent operation', { kind: 'answer', status: 409, body: { error: { code: 'Conflict', message: 'm' } } }, 'failed'],
-  ] as const)('%s', async (_name, effect, kind) => {
-    const m = await meet();
-    m.arm.control.addFault({ id: 'f', match: { method: 'PUT', pool: 'general', times: 1 }, effect });
-    expect(await m.increase(m.group('general'), 1)).toMatchObject({ kind });
-    const capacity = m.arm.control.state().sets.find(({ pool }) => pool === 'general')?.capacity;
-    await m.pass(5_000);
-    expect(m.group('general').target).toMatchObject({ value: capacity });
-  });
-
-  it.each([
     ['throttled reads', { kind: 'answer', status: 429, retryAfterSeconds: 20 }],
     ['server errors', { kind: 'answer', status: 500 }],
     ['broken pages', { kind: 'truncated-body' }],

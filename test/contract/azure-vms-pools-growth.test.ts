@@ -115,14 +115,6 @@ describe('growing a VMs pool', () => {
     expect(s.events).toContainEqual({ kind: 'external-change', group: SMALL_GROUP, from: 3, to: 5, atMs: expect.any(Number) });
   });
 
-  it('a 409 of something else than an operation in progress is a refusal, since no number moved', async () => {
-    const s = await stage(vmsWorld([vmsPool()]));
-    const body = { code: 'OperationNotAllowed', message: 'Operation is not allowed: the managed cluster is stopped.' };
-    answerPool(s, 'PUT', { kind: 'answer', status: 409, body });
-    expect(await s.increase(SMALL_GROUP, 1)).toMatchObject({ kind: 'failed', error: { kind: 'conflict', code: 'OperationNotAllowed' } });
-    expect(await s.increase(SMALL_GROUP, 1)).toMatchObject({ kind: 'accepted' });
-  });
-
   it('while an operation of ours runs in the pool, no size of it is written', async () => {
     const s = await stage(vmsWorld([vmsPool(TWO_SIZES)]));
     await s.increase(SMALL_GROUP, 1);
@@ -130,20 +122,6 @@ describe('growing a VMs pool', () => {
     const reason: unknown = expect.stringContaining('an earlier operation of ours');
     expect(await s.increase(LARGE_GROUP, 1)).toEqual({ kind: 'refused', group: LARGE_GROUP, reason, busy: true });
     expect(s.writes()).toHaveLength(1);
-  });
-
-  it.each([
-    ['an error after the effect', { kind: 'effect-then-answer', status: 502 }, 'accepted', 4],
-    ['a reset after the effect', { kind: 'reset', afterEffect: true }, 'accepted', 4],
-    ['a reset before it', { kind: 'reset', afterEffect: false }, 'failed', 3],
-    ['half an answer', { kind: 'truncated-body' }, 'accepted', 4],
-  ] as const)('%s: the pool itself says whether the write took effect', async (_name, effect, kind, count) => {
-    const s = await stage(vmsWorld([vmsPool()]));
-    answerPool(s, 'PUT', effect);
-    expect(await s.increase(SMALL_GROUP, 1)).toMatchObject({ kind });
-    expect(s.counts()).toEqual({ [SMALL]: count });
-    await s.pass(5 * 60_000);
-    expect(s.group(SMALL_GROUP)).toMatchObject({ target: { value: count, confirmed: true }, frozen: undefined });
   });
 
   it('a size out of stock fails late with its code and size; what AKS aims at is not lowered, and read again', async () => {

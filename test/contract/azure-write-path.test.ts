@@ -146,26 +146,6 @@ describe('writing through AKS', () => {
     });
   });
 
-  it.each([
-    [409, { code: 'OperationNotAllowed', message: 'Another agentpool operation (general - Upgrading) is in progress' }, 'conflict'],
-    [412, { code: 'PreConditionFailed', message: 'The If-Match header does not match' }, 'conflict'],
-    [400, { code: 'ErrCode_InsufficientVCPUQuota', message: 'Insufficient regional vcpu quota left for location westeurope.' }, 'quota'],
-    [503, { code: 'ServiceUnavailable', message: 'x' }, 'unavailable'],
-  ] as const)('classifies %d %j', async (status, body, kind) => {
-    const m = await meet(through);
-    const planned = m.group('general');
-    m.arm.control.addFault({
-      id: 'f',
-      match: { method: 'PUT', pathGlob: '**/agentPools/*' },
-      effect: { kind: 'answer', status, body: { error: body } },
-    });
-    const outcome = await m.increase(planned, 1);
-    expect(outcome).toMatchObject(status === 412 ? { kind: 'conflict' } : { kind: 'failed', error: { kind } });
-    m.arm.control.removeFault('f');
-    await m.pass(60_000);
-    expect(await m.increase(m.group('general'), 1)).toMatchObject({ kind: 'accepted' });
-  });
-
   it('a tag says it for one set alone, and wins over the configuration', async () => {
     const tagged = (pool: string, path: string) => ({
       ...SPEC,

@@ -125,63 +125,6 @@ describe('azure: raising a capacity', () => {
     expect(await r.increase(USER_POOL, 4)).toMatchObject({ kind: 'accepted' });
   });
 
-  it('a refusal leaves the size as it was and is classified', async () => {
-    const { r } = await started(3);
-    r.arm.intercept = ({ method }) => (method === 'PUT' ? refusal(409, 'SkuNotAvailable', 'not available') : undefined);
-    expect(await r.increase(USER_POOL, 5)).toMatchObject({
-      kind: 'failed',
-      error: { code: 'SkuNotAvailable', detail: { kind: 'out-of-capacity', scope: { vmSize: 'Standard_D4s_v5', priority: 'Regular' } } },
-    });
-    await r.quiet();
-    expect(r.group(USER_POOL).target).toMatchObject({ value: 3, confirmed: true });
-  });
-
-  it('a connection lost after the effect is read back and counts as accepted', async () => {
-    const { r, set } = await started(3);
-    r.arm.intercept = (request) => {
-      if (request.method !== 'PUT') return undefined;
-      r.arm.route(request);
-      return { hangUp: true };
-    };
-    expect(await r.increase(USER_POOL, 5)).toEqual({ kind: 'accepted', group: USER_POOL, target: 5 });
-    expect(set.capacity).toBe(5);
-    expect(r.group(USER_POOL).target).toMatchObject({ value: 5, confirmed: true });
-  });
-
-  it('a server error whose read shows no effect is a refusal, and nothing is sent twice', async () => {
-    const { r } = await started(3);
-    r.arm.intercept = ({ method }) => (method === 'PUT' ? { status: 502, raw: '<html>Bad Gateway</html>' } : undefined);
-    expect(await r.increase(USER_POOL, 5)).toMatchObject({ kind: 'failed', error: { detail: { kind: 'unavailable', effect: 'none' } } });
-    expect(r.arm.sent('PUT', USER_POOL)).toHaveLength(1);
-    expect(r.group(USER_POOL).target).toMatchObject({ value: 3 });
-  });
-
-  it('a throttled set is held back by itself, other reads go on', async () => {
-    const { r } = await started(3);
-    const throttled = {
-      error: {
-        code: 'OperationNotAllowed',
-        message: 'too many',
-        details: [{ code: 'TooManyRequests', target: 'CreateVMScaleSetResource', message: '' }],
-      },
-    };
-    r.arm.intercept = ({ method }) => (method === 'PUT' ? { status: 429, headers: { 'retry-after': '36' }, body: throttled } : undefined);
-    expect(await r.increase(USER_POOL, 5)).toMatchObject({
-      kind: 'failed',
-      error: { detail: { kind: 'throttled', retryAfterMs: 36_000 } },
-    });
-    r.arm.intercept = () => undefined;
-    await r.quiet();
-    // An obstacle of the group, which the plan sees, and not one more failure of it.
-    const held: unknown = expect.stringMatching(/^Azure throttles its writes until 2026-\S+Z: Azure refused .*too many/);
-    expect(r.group(USER_POOL).growthHeld).toEqual(held);
-    expect(await r.increase(USER_POOL, 5)).toMatchObject({ kind: 'refused', busy: true });
-    expect(r.arm.sent('PUT', USER_POOL)).toHaveLength(1);
-    await r.pass(37_000);
-    expect(r.group(USER_POOL).growthHeld).toBeUndefined();
-    expect(await r.increase(USER_POOL, 5)).toMatchObject({ kind: 'accepted' });
-  });
-
   it.each([
     ['CreateVMScaleSetResource', false],
     ['CreateVMScaleSetSubscriptionMaximum', true],

@@ -101,8 +101,11 @@ export const AZURE_GUARDS: readonly GuardTable[] = [
       'no size above the maximum is written',
       'an increase is a whole number above the size that it was planned from',
       { title: 'no capacity below the number of listed instances is written', change: 'always' },
-      { title: 'a write whose answer was lost is read back', change: ['isEffectUnknown(error)', 'false'] },
     ],
+  },
+  {
+    test: 'test/contract/write-faults.test.ts',
+    guards: [{ title: 'a write whose answer was lost is read back', change: ['isEffectUnknown(error)', 'false'] }],
   },
   { test: 'test/cache/table/refresh.test.ts', quick: true, guards: ['a failed read is tried again'] },
   { test: 'test/scenarios/partial-stock.test.ts', guards: ['a failed instance of an increase wakes the loop'] },
