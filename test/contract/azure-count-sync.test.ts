@@ -10,11 +10,11 @@ const slowAks = (ms: number): MeetingPlace => ({ knobs: { modelUpdate: { p50: ms
 
 const NONE: ReadonlySet<NodeGroupId> = new Set();
 
-/** Lets time pass, observed as by the loop, with a turn of the synchronisation every ten seconds, or thirty in long waits. */
+/** Lets time pass, observed as by the loop, with a turn of the synchronisation every ten seconds, or every minute in long waits. */
 async function live(m: Meeting, ms: number, busy: ReadonlySet<NodeGroupId> = NONE): Promise<void> {
-  const stepMs = ms < 5 * MINUTE ? LOOP_MS : 3 * LOOP_MS;
+  const stepMs = ms < 5 * MINUTE ? LOOP_MS : 6 * LOOP_MS;
   for (let passed = 0; passed < ms; passed += stepMs) {
-    await m.pass(stepMs, LOOP_MS);
+    await m.pass(stepMs, stepMs);
     await m.drive(m.azure.syncCounts?.(busy, m.signal) ?? Promise.resolve());
   }
 }

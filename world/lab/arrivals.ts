@@ -3,7 +3,7 @@
  * kernel of a busy computer delivers them late: time must not pass before. Must not know what is sent.
  */
 import type { Socket } from 'node:net';
-import { clientSockets } from './client-traffic.ts';
+import { clientConnectionChanges, clientSockets } from './client-traffic.ts';
 
 /** The API server's side of its connections. */
 interface Sender {
@@ -11,11 +11,15 @@ interface Sender {
   readonly url: string;
   /** Bytes sent so far to the client at this port; undefined: there is no such connection, or not any more. */
   bytesSentTo(clientPort: number): number | undefined;
+  /** Grows with each write to a client and with each connection that begins or ends. */
+  activity(): number;
 }
 
 export class Arrivals {
   readonly #sender: Sender;
   readonly #port: number;
+  /** The activity of both sides when nothing was on its way last: until it grows, nothing is. */
+  #settled = { sent: -1, connections: -1 };
 
   constructor(sender: Sender) {
     this.#sender = sender;
@@ -24,7 +28,10 @@ export class Arrivals {
 
   /** Whether bytes, or the end of a connection, are still on their way to this process. */
   arePending(): boolean {
+    const [sent, connections] = [this.#sender.activity(), clientConnectionChanges()];
+    if (sent === this.#settled.sent && connections === this.#settled.connections) return false;
     for (const socket of clientSockets()) if (socket.remotePort === this.#port && this.#isBehind(socket)) return true;
+    this.#settled = { sent, connections };
     return false;
   }
 

@@ -11,6 +11,7 @@ interface RequestMessage {
 
 const open = new Set<object>();
 const sockets = new Set<Socket>();
+let changes = 0;
 
 function requestOf(message: unknown): RequestMessage['request'] {
   return (message as RequestMessage).request;
@@ -33,12 +34,21 @@ for (const end of ['undici:request:trailers', 'undici:request:error']) {
 subscribe('undici:client:connected', (message) => {
   const { socket } = message as { readonly socket: Socket };
   sockets.add(socket);
-  socket.once('close', () => sockets.delete(socket));
+  changes++;
+  socket.once('close', () => {
+    sockets.delete(socket);
+    changes++;
+  });
 });
 
 /** Connections that are not closed. */
 export function clientSockets(): Iterable<Socket> {
   return sockets;
+}
+
+/** Number of connections that were opened or closed so far. */
+export function clientConnectionChanges(): number {
+  return changes;
 }
 
 export function openClientRequests(): number {

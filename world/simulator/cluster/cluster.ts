@@ -141,6 +141,8 @@ export interface SimCluster {
   pendingRequests(): number;
   /** Bytes sent so far to the client at this port; undefined: there is no such connection. */
   bytesSentTo(clientPort: number): number | undefined;
+  /** Grows with each write to a client and with each connection that begins or ends. */
+  activity(): number;
   /** Open watches. */
   openWatches(): number;
   stop(): Promise<void>;
@@ -206,6 +208,7 @@ export async function startCluster(options: ClusterOptions): Promise<SimCluster>
     resourceVersion: () => api.store.version,
     pendingRequests: () => server.pending,
     bytesSentTo: (clientPort) => server.bytesSentTo(clientPort),
+    activity: () => server.activity,
     openWatches: () => server.watches.count,
     stop: async () => {
       stopControllers();

@@ -29,7 +29,7 @@ describe('what the API server sent to a watch', () => {
     connections = new ClientConnections(server);
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()));
     const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    arrivals = new Arrivals({ url, bytesSentTo: (port) => connections.bytesSentTo(port) });
+    arrivals = new Arrivals({ url, bytesSentTo: (port) => connections.bytesSentTo(port), activity: () => connections.activity });
     agent = new Agent({ connect: { ca: tls.caPem } });
     const { body } = await request(url, { dispatcher: agent });
     received = '';

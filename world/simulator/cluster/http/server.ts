@@ -146,6 +146,11 @@ export class ApiServer {
     return this.#connections.bytesSentTo(clientPort);
   }
 
+  /** Grows with each write to a client and with each connection that begins or ends. */
+  get activity(): number {
+    return this.#connections.activity;
+  }
+
   get journal(): readonly JournalEntry[] {
     return this.#journal;
   }
