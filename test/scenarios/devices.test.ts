@@ -10,7 +10,10 @@ import { aPool, capacity, deployment, events, MINUTE, worldOf } from './support.
 
 /** A pool of one node with four GPUs, and two pods that ask for three each. */
 async function start(): Promise<VirtualRun> {
-  const world = await startedWorld({ spec: worldOf([aPool({ name: 'gpu' })]), flags: ['--scale-down-enabled=false'] });
+  const world = await startedWorld({
+    spec: worldOf([aPool({ name: 'gpu' })]),
+    flags: ['--scan-interval=30s', '--scale-down-enabled=false'],
+  });
   await world.until('the node is there', () => nodesOf(world).length === 1, 5 * MINUTE);
   world.world.cluster.apply(deviceClass() as ObjectDraft);
   world.world.cluster.apply(claimTemplate('three', [gpus(3)]) as ObjectDraft);

@@ -19,6 +19,9 @@ async function folder(): Promise<string> {
   return dir;
 }
 
+/** What is explained is not how often the loop runs. */
+const SLOW = ['--scan-interval=30s'];
+
 interface SaidFix {
   readonly sentence: string;
   readonly advice: {
@@ -32,7 +35,7 @@ interface SaidFix {
 
 describe('explain on a running daemon', () => {
   it('gives advice that helps once it is followed: the tag of the pool is raised by the number, and all pods run', async () => {
-    const world = await startedWorld({ spec: worldOf([aPool({ name: 'general', count: 1, min: 1, max: 2 })]) });
+    const world = await startedWorld({ spec: worldOf([aPool({ name: 'general', count: 1, min: 1, max: 2 })]), flags: SLOW });
     world.world.cluster.apply(deployment({ name: 'web', replicas: 8, cpu: '1500m' }));
     await world.advance(10 * MINUTE);
     expect(bound(world, 'web')).toBeLessThan(8);
@@ -59,7 +62,7 @@ describe('explain on a running daemon', () => {
   });
 
   it('--watch prints an answer when it changes, and ends with a signal', async () => {
-    const world = await startedWorld({ spec: worldOf([aPool({ name: 'general', count: 1, min: 1, max: 1 })]) });
+    const world = await startedWorld({ spec: worldOf([aPool({ name: 'general', count: 1, min: 1, max: 1 })]), flags: SLOW });
     world.world.cluster.apply(deployment({ name: 'web', replicas: 3, cpu: '1500m' }));
     await world.advance(2 * MINUTE);
     const pod = world.world.cluster.store.pendingPods()[0]?.metadata.name ?? '';
@@ -99,7 +102,7 @@ describe('explain on a running daemon', () => {
 
   it('names who else changed a pool, where the activity log may be read', async () => {
     const env = { AZURE_ACTIVITY_LOG: 'true' };
-    const world = await startedWorld({ spec: worldOf([aPool({ name: 'general', count: 1, min: 1, max: 5 })]), env });
+    const world = await startedWorld({ spec: worldOf([aPool({ name: 'general', count: 1, min: 1, max: 5 })]), env, flags: SLOW });
     await world.advance(2 * MINUTE);
     world.world.arm.control.raise({ foreignScale: { pool: 'general', to: 3 } });
     await world.advance(15 * MINUTE);

@@ -102,7 +102,12 @@ describe.skipIf(!hasKubectl)('advice for nodes, followed with kubectl (skipped w
   it('frees each of the nodes', async () => {
     const pools = BLOCKED.map(({ pool }) => aPool({ name: pool, min: pool === 'atmin' ? 1 : 0 }));
     const spec = worldOf([aPool({ name: 'roomy', vmSize: 'Standard_D32s_v5', min: 1 }), ...pools]);
-    const flags = ['--scale-down-unneeded-time=30m', '--skip-nodes-with-local-storage=true', '--unremovable-node-recheck-timeout=10s'];
+    const flags = [
+      '--scan-interval=30s',
+      '--scale-down-unneeded-time=30m',
+      '--skip-nodes-with-local-storage=true',
+      '--unremovable-node-recheck-timeout=10s',
+    ];
     const world = await startedWorld({ spec, flags });
     dir = await mkdtemp(join(tmpdir(), 'advice-'));
     await writeFile(join(dir, 'kubeconfig'), world.world.cluster.kubeconfig());

@@ -5,8 +5,9 @@ import { startedWorld, type VirtualRun, type VirtualRunOptions } from '../suppor
 import { aPool, capacity, deployment, events, MINUTE, worldOf } from './support.ts';
 
 const spec: WorldSpec = worldOf([aPool({ name: 'general', count: 2, min: 0, max: 6 })]);
-async function start(options: Partial<VirtualRunOptions> = {}): Promise<VirtualRun> {
-  return startedWorld({ spec, flags: ['--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=0s'], ...options });
+const EAGER = ['--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=0s'];
+function start({ flags = EAGER, ...options }: Partial<VirtualRunOptions> = {}): Promise<VirtualRun> {
+  return startedWorld({ spec, ...options, flags: ['--scan-interval=30s', ...flags] });
 }
 
 const statusOf = (world: VirtualRun): string =>
