@@ -31,29 +31,31 @@ function wanted(world: VirtualRun): readonly string[] {
 }
 
 describe('a pool that the autoscaler of AKS scales', () => {
-  const KINDS = ['vmss-uniform', 'vmss-flexible', 'vms-pool'] as const;
+  const KINDS = { uniform: 'vmss-uniform', flexible: 'vmss-flexible', vms: 'vms-pool' } as const;
+  const poolsOfAllKinds = (min: number) => Object.entries(KINDS).map(([name, kind]) => ofAks({ name, kind, count: 2, min, max: 4 }));
 
-  it.each(KINDS)('of kind %s is ours in a dry run, within the limits of its agent pool, without tags and flags', async (kind) => {
-    const world = await withoutSettings([ofAks({ name: 'general', kind, count: 2, min: 1, max: 4 })], ['--dry-run']);
-    world.world.cluster.apply(deployment({ name: 'web', replicas: 30, cpu: '1' }));
+  it('is ours in a dry run, of whatever kind, within the limits of its agent pool, without tags and flags', async () => {
+    const world = await withoutSettings(poolsOfAllKinds(1), ['--dry-run']);
+    world.world.cluster.apply(deployment({ name: 'web', replicas: 60, cpu: '1' }));
     await world.advance(2 * MINUTE);
-    expect(groupOf(world, 'general')).toMatchObject({ minSize: 1, maxSize: 4, maxFrom: 'agent-pool', blocks: { change: undefined } });
     const increases = world.reports.flatMap(({ rounds }) => rounds.flatMap((round) => round.increases));
-    expect(increases.map(({ increase: { from, to }, outcome }) => [from, to, outcome.kind])).toContainEqual([2, 4, 'withheld']);
+    for (const pool of Object.keys(KINDS)) {
+      const group = groupOf(world, pool);
+      expect(group, pool).toMatchObject({ minSize: 1, maxSize: 4, maxFrom: 'agent-pool', blocks: { change: undefined } });
+      const own = increases.filter(({ increase }) => increase.group === group?.id);
+      expect(own.map(({ increase: { from, to }, outcome }) => [from, to, outcome.kind])).toContainEqual([2, 4, 'withheld']);
+    }
     expect(increases.every(({ outcome }) => outcome.kind === 'withheld')).toBe(true);
     expect(world.writes()).toEqual([]);
   });
 
-  it.each(KINDS)('of kind %s is frozen without a dry run: it is never written, whatever is pending or idle', async (kind) => {
-    const world = await withoutSettings(
-      [ofAks({ name: 'general', kind, count: 2, min: 0, max: 4 })],
-      ['--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=10s'],
-    );
+  it('is frozen without a dry run, of whatever kind: it is never written, whatever is pending or idle', async () => {
+    const world = await withoutSettings(poolsOfAllKinds(0), ['--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=10s']);
     await world.advance(5 * MINUTE);
-    world.world.cluster.apply(deployment({ name: 'web', replicas: 30, cpu: '1' }));
+    world.world.cluster.apply(deployment({ name: 'web', replicas: 60, cpu: '1' }));
     await world.advance(5 * MINUTE);
-    const group = groupOf(world, 'general');
-    expect(describeBlock(group?.blocks.change)).toContain('AKS runs its own autoscaler over its agent pool');
+    for (const pool of Object.keys(KINDS))
+      expect(describeBlock(groupOf(world, pool)?.blocks.change), pool).toContain('AKS runs its own autoscaler over its agent pool');
     expect(events(world, 'NotTriggerScaleUp').join()).toContain('AKS runs its own autoscaler');
     expect(world.writes()).toEqual([]);
     expect(world.world.violations()).toEqual([]);
@@ -112,7 +114,7 @@ describe("a dry run beside AKS's own autoscaler", () => {
 describe('the report about a dry run', () => {
   it('has no disagreement where both sides remove the same idle nodes by the same timers', async () => {
     const idle = ofAks({ name: 'idle', count: 3, min: 1, labels: { idle: 'yes' }, taints: ['idle=yes:NoSchedule'] });
-    const world = await withoutSettings([idle], ['--dry-run', '--scale-down-unneeded-time=10m'], true);
+    const world = await withoutSettings([idle], ['--dry-run', '--scan-interval=30s', '--scale-down-unneeded-time=10m'], true);
     await world.advance(30 * MINUTE);
     expect(capacity(world, 'idle')).toBe(1);
     const answer = await fetch(`${world.daemon.url}/api/v1/report?since=1h`);
@@ -129,7 +131,14 @@ describe('the report about a dry run', () => {
           ofAks({ name: 'general', count: 1, min: 1, max: 6 }),
           ofAks({ name: 'logs', count: 2, min: 0, max: 4, labels: { logs: 'yes' }, taints: ['logs=yes:NoSchedule'] }),
         ],
-        ['--dry-run', `--history-directory=${directory}`, '--skip-nodes-with-local-storage=false', '--config', pricesIn(directory)],
+        [
+          '--dry-run',
+          '--scan-interval=30s',
+          `--history-directory=${directory}`,
+          '--skip-nodes-with-local-storage=false',
+          '--config',
+          pricesIn(directory),
+        ],
         true,
       );
       const onLogs = { nodeSelector: { logs: 'yes' }, tolerations: [{ key: 'logs', operator: 'Exists' }] };
