@@ -16,7 +16,7 @@ export interface OtherClients {
 }
 
 /** More than any limit saves up. */
-const MOST_SAVED = 5_000;
+const MOST_SAVED = 20_000;
 
 /** @returns what ends it. */
 export function useUpLimit(
