@@ -4,6 +4,7 @@ import { withTexts, type ShownGroup } from '../support/builders.ts';
 import { connectAzure, type AzureNodeGroups } from '../../src/azure/azure.ts';
 import type { AzureOptions } from '../../src/azure/arm/options.ts';
 import type { NodeGroup } from '../../src/domain/node-group.ts';
+import type { AnsweredIncrease } from '../../src/domain/outcome.ts';
 import type { CloudEvent, ClusterView } from '../../src/domain/observation.ts';
 import { seededRandom } from '../../src/lib/random.ts';
 import { startArmEmulator, type ArmEmulator, type ArmEmulatorOptions } from '../../world/simulator/arm/emulator.ts';
@@ -49,7 +50,8 @@ export interface Meeting {
   readonly logLines: readonly string[];
   groups(cluster?: ClusterView): readonly ShownGroup[];
   group(pool: string, cluster?: ClusterView): ShownGroup;
-  increase(group: NodeGroup, by: number): ReturnType<AzureNodeGroups['increase']>;
+  /** Resolves with Azure's answer, however long it takes. */
+  increase(group: NodeGroup, by: number): Promise<AnsweredIncrease>;
   /** Lets time pass. `lookEveryMs`: how often the groups are observed meanwhile. */
   pass(ms: number, lookEveryMs?: number): Promise<void>;
   /** Lets time pass until the call has ended. */
@@ -165,10 +167,11 @@ export async function meet(rest: Partial<AzureOptions> = {}, spec: WorldSpec = S
       if (found === undefined) throw new Error(`no group for ${pool}`);
       return found;
     },
-    increase: (group, by) => {
+    increase: async (group, by) => {
       if (!group.target.known) throw new Error(group.target.reason);
       const { value, version } = group.target;
-      return azure.increase({ group: group.id, from: value, version, to: value + by }, abort.signal);
+      const first = await azure.increase({ group: group.id, from: value, version, to: value + by }, abort.signal);
+      return first.kind === 'sent' ? first.answer : first;
     },
     pass,
     drive: async (work) => {

@@ -12,7 +12,7 @@ import { createMetrics, type Metrics } from '../../src/telemetry/metrics.ts';
 import { aCluster, resourceNames, START_MS, withTexts, type ShownGroup } from '../support/builders.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { untilQuiet } from '../../world/lab/quiet.ts';
-import { NODE_GROUP, ScriptedArm, SUBSCRIPTION } from './scripted-arm.ts';
+import { type AtEnd, NODE_GROUP, ScriptedArm, SUBSCRIPTION } from './scripted-arm.ts';
 
 export interface Rig {
   readonly arm: ScriptedArm;
@@ -75,8 +75,9 @@ export function options(arm: ScriptedArm, rest: Partial<AzureOptions> = {}): Azu
 export async function rig(
   rest: Partial<AzureOptions> = {},
   more: Pick<AzureDeps, 'sharedTexts' | 'sharedHints' | 'sharedClusters'> = {},
+  atEnd: AtEnd = onTestFinished,
 ): Promise<Rig> {
-  const arm = await ScriptedArm.start();
+  const arm = await ScriptedArm.start(atEnd);
   const clock = new FakeClock(START_MS);
   const metrics = createMetrics();
   const logLines: string[] = [];
@@ -91,7 +92,7 @@ export async function rig(
     ...more,
     credential: { getToken: () => Promise.resolve({ token: 'local', expiresOnTimestamp: Date.now() + 3_600_000 }) },
   });
-  onTestFinished(async () => {
+  atEnd(async () => {
     abort.abort();
     await azure.close();
   });

@@ -9,6 +9,9 @@ import { onTestFinished } from 'vitest';
 import { serverTlsAt } from '../../world/simulator/base/tls.ts';
 import { START_MS } from '../support/builders.ts';
 
+/** Takes what is to be closed later. */
+export type AtEnd = (close: () => Promise<void> | void) => void;
+
 export interface ArmRequest {
   readonly method: string;
   readonly path: string;
@@ -59,7 +62,7 @@ export class ScriptedArm {
   caPem = '';
   #serial = 0;
 
-  static async start(): Promise<ScriptedArm> {
+  static async start(atEnd: AtEnd = onTestFinished): Promise<ScriptedArm> {
     const arm = new ScriptedArm();
     const tls = await serverTlsAt(Date.now());
     const server = createServer({ cert: tls.certPem, key: tls.keyPem }, (request, response) => {
@@ -70,7 +73,7 @@ export class ScriptedArm {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     arm.url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
     arm.caPem = tls.caPem;
-    onTestFinished(() => {
+    atEnd(() => {
       server.close();
       server.closeAllConnections();
     });

@@ -1,9 +1,7 @@
 /** What AKS shows and answers in forms that its reference does not have (recorded by Azure's CLI, July 2026), as the adapter takes them. */
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { clusterInProgress, scaleInProgress } from '../../world/simulator/arm/http/errors.ts';
-import { answerPool, closeStages, LARGE, SMALL, SMALL_GROUP, stage, vmsPool, vmsWorld } from './vms-pools-support.ts';
-
-afterEach(closeStages);
+import { answerPool, LARGE, SMALL, SMALL_GROUP, stage, vmsPool, vmsWorld } from './vms-pools-support.ts';
 
 const TYPED = LARGE.toLowerCase();
 

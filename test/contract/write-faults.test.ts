@@ -40,7 +40,8 @@ const BUSY = 'Operation is not allowed: Another agentpool operation (general - U
 
 it.each<[answer: string, fault: FaultEffect, outcome: object, shown: 3 | 4]>([
   ['not found', answer(404, 'ResourceNotFound'), failed({ kind: 'not-found' }, 'ResourceNotFound'), 3],
-  ['another operation', answer(409, 'OperationNotAllowed', BUSY), failed({ kind: 'conflict' }, 'OperationNotAllowed'), 3],
+  ['another operation', answer(409, 'OperationNotAllowed', BUSY), { kind: 'refused', busy: true }, 3],
+  ['a refusal at this time', answer(409, 'OperationNotAllowed'), failed({ kind: 'conflict' }, 'OperationNotAllowed'), 3],
   ['a concurrent request', answer(409, 'Conflict'), failed({ kind: 'conflict' }, 'Conflict'), 3],
   [
     'no such size here',

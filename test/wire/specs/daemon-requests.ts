@@ -24,7 +24,8 @@ export async function daemonRequests(): Promise<readonly SentRequest[]> {
 }
 
 async function computeRequests(): Promise<readonly SentRequest[]> {
-  const r = await rig();
+  const toClose: (() => Promise<void> | void)[] = [];
+  const r = await rig({}, {}, (close) => toClose.push(close));
   try {
     const set = r.arm.addSet(USER_POOL, 3);
     await r.azure.start(r.signal);
@@ -43,7 +44,7 @@ async function computeRequests(): Promise<readonly SentRequest[]> {
       body: method === 'GET' ? undefined : body,
     }));
   } finally {
-    await r.stop();
+    for (const close of toClose.reverse()) await close();
   }
 }
 
