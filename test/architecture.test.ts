@@ -121,6 +121,7 @@ const LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
       'world/simulator/arm/control',
       'world/simulator/arm/identity',
       'world/simulator/arm/other',
+      'world/simulator/arm/subscription',
       'world/simulator/cluster/controllers',
       'world/simulator/cluster/http',
     ],

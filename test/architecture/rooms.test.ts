@@ -97,6 +97,7 @@ const MAIN_FILES: Readonly<Record<string, string>> = {
   'world/simulator/arm/identity': 'tokens.ts',
   'world/simulator/arm/other': 'retail-prices.ts',
   'world/simulator/arm/state': 'arm-state.ts',
+  'world/simulator/arm/subscription': 'subscriptions.ts',
   'world/simulator/base': 'world-spec.ts',
   'world/simulator/cluster/base': 'controller-context.ts',
   'world/simulator/real-control-plane': 'control-plane.ts',

@@ -29,6 +29,7 @@ import { listSkus, listUsages } from './compute/skus.ts';
 import type { AksPolicyName, ComputePolicyName } from './http/throttling.ts';
 import { actOnVm, deleteVm, getVm, getVmView, listVms, moveVmDisks, simulateVmEviction, writeVm } from './compute/virtual-machines.ts';
 import type { ArmWorld } from './state/arm-state.ts';
+import { getSubscription, listLocations, listSubscriptions, listTenants } from './subscription/subscriptions.ts';
 
 export interface Route {
   readonly method: string;
@@ -77,6 +78,10 @@ function setActionRoutes(name: ActionName): readonly Route[] {
 
 /** Literal templates come before templates that would capture the same path. */
 export const ARM_ROUTES: readonly Route[] = [
+  { method: 'GET', template: '/tenants', answer: listTenants },
+  { method: 'GET', template: '/subscriptions', answer: listSubscriptions },
+  { method: 'GET', template: SUB, answer: getSubscription },
+  { method: 'GET', template: `${SUB}/locations`, answer: listLocations },
   { method: 'GET', template: `${SUB}/${COMPUTE}/virtualMachineScaleSets`, answer: listScaleSets, compute: 'HighCostGetVMScaleSet' },
   {
     method: 'GET',

@@ -67,6 +67,11 @@ export function clientVariables(dir: string, { azureUrl, metadataUrl }: ClientSo
     // A client secret would make azidentity ask the public login host about an authority that it does not know.
     IDENTITY_ENDPOINT: `${metadataUrl}/msi/token`,
     IDENTITY_HEADER: 'only-known-to-this-simulation',
+    // The Azure CLI. Its folder is one of this world, because signing in changes which cloud is active.
+    AZURE_CONFIG_DIR: join(dir, 'azure-cli'),
+    REQUESTS_CA_BUNDLE: files.ca,
+    AZURE_CORE_INSTANCE_DISCOVERY: 'false',
+    AZURE_CORE_COLLECT_TELEMETRY: 'false',
   };
 }
 

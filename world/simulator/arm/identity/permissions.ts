@@ -28,10 +28,13 @@ export function listPermissions(world: ArmWorld, request: ArmRequest): ArmReply 
   return { status: 200, body: { value: [roleActions === undefined || request.principal.foreign ? CONTRIBUTOR : restricted] } };
 }
 
-/** Refuses a request that the role does not allow. Every principal may list its own permissions. */
+/** Of these every principal sees its own. */
+const OPEN_TO_ALL = /(?:^\/tenants|^\/subscriptions|\/permissions)$/;
+
+/** Refuses a request that the role does not allow. */
 export function refuseUnpermitted(world: ArmWorld, request: ArmRequest, template: string): ArmReply | undefined {
   const { roleActions } = world.spec;
-  if (roleActions === undefined || request.principal.foreign || template.endsWith('/permissions')) return undefined;
+  if (roleActions === undefined || request.principal.foreign || OPEN_TO_ALL.test(template)) return undefined;
   const action = actionOf(request.method, template);
   if (roleActions.some((allowed) => actionMatches(allowed, action))) return undefined;
   const { clientId } = request.principal;
@@ -46,7 +49,8 @@ export function refuseUnpermitted(world: ArmWorld, request: ArmRequest, template
 
 /** The provider and its types, then read, write, delete, or the name of the action. */
 function actionOf(method: string, template: string): string {
-  const segments = (template.split('/providers/').at(-1) ?? '')
+  const [resource = '', provider = `Microsoft.Resources${resource}`] = template.split(/\/providers\/(?!.*\/providers\/)/);
+  const segments = provider
     // The right to the activity log does not name its category.
     .replace('eventtypes/management/', 'eventtypes/')
     .split('/')

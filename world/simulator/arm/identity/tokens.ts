@@ -230,28 +230,3 @@ function verifyToken(token: string, secret: string): Json | undefined {
 function payloadOf(token: string): Json | undefined {
   return parseJson(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8'));
 }
-
-/** Clouds by name. Clients that discover their endpoints read them without a token. */
-export function cloudMetadata({ base }: ArmRequest): ArmReply {
-  const cloud = (name: string): Json => ({
-    name,
-    portal: 'https://portal.azure.com',
-    authentication: {
-      loginEndpoint: `${base}/`,
-      audiences: ['https://management.core.windows.net/', `${AUDIENCE}/`],
-      tenant: 'common',
-      identityProvider: 'AAD',
-    },
-    resourceManager: `${base}/`,
-    graphAudience: 'https://graph.windows.net/',
-    graph: 'https://graph.windows.net/',
-    media: 'https://rest.media.azure.net',
-    suffixes: {
-      acrLoginServer: 'azurecr.io',
-      storage: 'core.windows.net',
-      keyVaultDns: 'vault.azure.net',
-      sqlServerHostname: 'database.windows.net',
-    },
-  });
-  return { status: 200, body: [cloud('AzureCloud')] };
-}
