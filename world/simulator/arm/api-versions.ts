@@ -11,8 +11,11 @@ const FORM = /^(\d{4}-\d{2}-\d{2})(-preview)?$/;
 const ACCEPTED_SINCE = '2019-03-01';
 /** The providers beside the pools have older versions, and operations are read with any. */
 const OLDEST_ELSEWHERE = '2017-08-31';
-/** The activity log has had no newer version. */
-const ACTIVITY_LOG = { path: /\/providers\/Microsoft\.Insights\/eventtypes\//i, version: '2015-04-01' };
+/** Providers that still have an older version: the activity log has had no newer one, and Azure's CLI reads locks with that of 2016. */
+const OLDER: readonly { readonly path: RegExp; readonly version: string }[] = [
+  { path: /\/providers\/Microsoft\.Insights\/eventtypes\//i, version: '2015-04-01' },
+  { path: /\/providers\/Microsoft\.Authorization\/locks$/i, version: '2016-09-01' },
+];
 /** Versions of Compute before `ACCEPTED_SINCE`, as its refusals list them (azure-sdk-for-python 32029). Azure Stack has no newer ones. */
 const OLDER_OF_COMPUTE = ['2015-06-15', '2016-03-30', '2016-08-30', '2017-03-30', '2017-12-01', '2018-04-01', '2018-06-01', '2018-10-01'];
 const NEWER = ['2019-03-01', '2021-07-01', '2024-07-01', '2025-04-01', '2026-03-01', '2026-04-01'];
@@ -27,7 +30,7 @@ export function refuseVersion(request: ArmRequest, location: string): ArmReply |
   if (date === undefined) return malformed(version);
   const { provider, type } = resourceTypeOf(request.path);
   if (date >= ACCEPTED_SINCE || (provider === 'microsoft.compute' && OLDER_OF_COMPUTE.includes(version))) return undefined;
-  if (ACTIVITY_LOG.path.test(request.path) && version === ACTIVITY_LOG.version) return undefined;
+  if (OLDER.some((older) => older.version === version && older.path.test(request.path))) return undefined;
   if (!isOfPools(provider, request.path) && date >= OLDEST_ELSEWHERE) return undefined;
   return notRegistered({ location, version, type, older: provider === 'microsoft.compute' ? OLDER_OF_COMPUTE : [] });
 }

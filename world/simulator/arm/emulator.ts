@@ -22,6 +22,7 @@ import type { ArmReply, ArmRequest } from './http/messages.ts';
 import { createVmFeedPublisher } from './state/vm-feed-publisher.ts';
 import { PUBLISHED_PROFILE } from './aks/autoscaler-profile.ts';
 import { seedPool } from './aks/create-agent-pool.ts';
+import { seedKubeletIdentity } from './identity/managed-identities.ts';
 import { listenPlainly, type Listening } from './identity/metadata-server.ts';
 import { createDiskDriver } from './other/disk-driver.ts';
 import { listen, type RawRequest, type ResponseOptions } from './http/server.ts';
@@ -162,6 +163,7 @@ function createWorld({ spec, clock, violations, knobs, subscription: shared }: A
     agentPools: new Map(),
     disks: new Map(),
     operations: new Map(),
+    documents: new Map(),
     stock: subscription.stock,
     quota: lowerCased(spec.quota),
     scheduledEvents: new Map(),
@@ -170,6 +172,7 @@ function createWorld({ spec, clock, violations, knobs, subscription: shared }: A
     nodes: undefined,
     autoScalerProfile: PUBLISHED_PROFILE,
     clusterTags: {},
+    clusterSettings: {},
     clusterStopped: false,
     kubernetesVersion: spec.kubernetesVersion ?? FIRST_KUBERNETES_VERSION,
     clusterWork: 'Updating',
@@ -178,6 +181,7 @@ function createWorld({ spec, clock, violations, knobs, subscription: shared }: A
     operationCounts: new Map(),
   };
   vms = () => allVms(world);
+  seedKubeletIdentity(world);
   subscription.clusters.add(world);
   return world;
 }

@@ -16,6 +16,7 @@ import { compileRoutes, routeLabel, type RouteMatch } from './http/router.ts';
 import { instanceMetadata } from './identity/metadata-server.ts';
 import { refuseUnpermitted } from './identity/permissions.ts';
 import { cloudMetadata } from './identity/cloud-metadata.ts';
+import { getPrincipalsByIds, listPrincipals } from './identity/directory.ts';
 import type { Identity } from './identity/tokens.ts';
 import { listRetailPrices } from './other/retail-prices.ts';
 import { ARM_ROUTES, type Route } from './routes.ts';
@@ -109,7 +110,7 @@ interface OpenRoute {
   readonly answer: (identity: Identity, world: ArmWorld, request: ArmRequest) => ArmReply;
 }
 
-/** Routes without a token. */
+/** Routes outside of ARM, which have no api-version. */
 const OPEN_ROUTES: readonly OpenRoute[] = [
   { method: 'GET', template: '/metadata/endpoints', answer: (_identity, _world, request) => cloudMetadata(request) },
   { method: 'GET', template: '/metadata/instance', answer: (_identity, world, request) => instanceMetadata(world, request) },
@@ -127,6 +128,19 @@ const OPEN_ROUTES: readonly OpenRoute[] = [
   },
   { method: 'GET', template: '/{tenant}/discovery/v2.0/keys', answer: () => ({ status: 200, body: { keys: [] } }) },
   { method: 'POST', template: '/{tenant}/oauth2/v2.0/token', answer: (identity, _world, request) => identity.issueToken(request) },
+  // The directory has no api-version, so it does not pass the gateway of ARM. It wants a token all the same.
+  {
+    method: 'POST',
+    template: '/v1.0/directoryObjects/getByIds',
+    answer: (identity, world, request) =>
+      identity.refuse(request.headers, request.base) ?? getPrincipalsByIds(world, request, identity.clientIds),
+  },
+  {
+    method: 'GET',
+    template: '/v1.0/servicePrincipals',
+    answer: (identity, world, request) =>
+      identity.refuse(request.headers, request.base) ?? listPrincipals(world, request, identity.clientIds),
+  },
 ];
 
 const findArm = compileRoutes(ARM_ROUTES);

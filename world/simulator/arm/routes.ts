@@ -4,6 +4,7 @@ import { getAksOperation, getAksOperationResult } from './aks/aks-operations.ts'
 import { deleteMachines, getMachine, listMachines } from './aks/agent-pool-machines.ts';
 import { simulateEviction } from './compute/spot-eviction.ts';
 import { CREDENTIALS, listCredentials } from './aks/cluster-credentials.ts';
+import { getClusterUpgradeProfile } from './aks/cluster-upgrade.ts';
 import { abortCluster, getCluster, listClusters, patchCluster, putCluster, startCluster, stopCluster } from './aks/managed-cluster.ts';
 import { upgradeNodeImage } from './aks/node-upgrades.ts';
 import { abortLatestOperation } from './aks/pool-version.ts';
@@ -21,15 +22,42 @@ import { getSubnet, listAutoscaleSettings } from './state/neighbouring-resources
 import { listActivityLog } from './other/activity-log.ts';
 import { deleteDisk, getDisk, listDisks, patchDisk, putDisk } from './other/disk-resources.ts';
 import { getReservationGroup, listReservations } from './other/reservation-groups.ts';
-import { patchTags } from './other/tags.ts';
+import { getTags, writeTags } from './other/tags.ts';
+import {
+  deleteFederatedCredential,
+  deleteIdentity,
+  getFederatedCredential,
+  getIdentity,
+  listFederatedCredentials,
+  listIdentities,
+  putFederatedCredential,
+  putIdentity,
+} from './identity/managed-identities.ts';
 import { listPermissions } from './identity/permissions.ts';
+import {
+  deleteRoleAssignment,
+  deleteRoleDefinition,
+  getRoleAssignment,
+  getRoleDefinition,
+  listLocks,
+  listRoleAssignments,
+  listRoleDefinitions,
+  putRoleAssignment,
+  putRoleDefinition,
+} from './identity/roles.ts';
 import { getOperation } from './compute/operations.ts';
 import { deleteScaleSet, getScaleSet, getScaleSetView, listScaleSets, patchScaleSet, putScaleSet } from './compute/scale-sets.ts';
 import { listSkus, listUsages } from './compute/skus.ts';
 import type { AksPolicyName, ComputePolicyName } from './http/throttling.ts';
 import { actOnVm, deleteVm, getVm, getVmView, listVms, moveVmDisks, simulateVmEviction, writeVm } from './compute/virtual-machines.ts';
 import type { ArmWorld } from './state/arm-state.ts';
+import { listKubernetesVersions } from './subscription/kubernetes-versions.ts';
+import { listSetSkus, listVmSizes } from './subscription/offered-sizes.ts';
+import { getResourceGroup, headResourceGroup, listResourceGroups } from './subscription/resource-groups.ts';
+import { getProvider, listProviders } from './subscription/resource-providers.ts';
+import { listResources, listTagNames } from './subscription/resources.ts';
 import { getSubscription, listLocations, listSubscriptions, listTenants } from './subscription/subscriptions.ts';
+import { getNetwork, listNetworks, listSubnets } from './subscription/virtual-networks.ts';
 
 export interface Route {
   readonly method: string;
@@ -55,7 +83,11 @@ const POOLS = `${CLUSTERS}/{cluster}/agentPools`;
 
 const NETWORK = `${RG}/providers/Microsoft.Network/virtualNetworks/{network}`;
 const IDENTITY = `${RG}/providers/Microsoft.ManagedIdentity/userAssignedIdentities/{identity}`;
-const PERMISSIONS = 'providers/Microsoft.Authorization/permissions';
+const CREDENTIAL = `${IDENTITY}/federatedIdentityCredentials`;
+const ROLES = 'providers/Microsoft.Authorization';
+const PERMISSIONS = `${ROLES}/permissions`;
+/** Where roles may be assigned: the subscription, a group, a resource, or a resource within a resource. */
+const SCOPES = [SUB, RG, `${RG}/providers/{namespace}/{type}/{resource}`, `${RG}/providers/{namespace}/{type}/{resource}/{subtype}/{part}`];
 
 const ACTIONS: readonly ActionName[] = ['deallocate', 'start', 'poweroff', 'restart', 'redeploy', 'reimage', 'reimageall'];
 const UNSUPPORTED_OF_SETS = [
@@ -76,12 +108,68 @@ function setActionRoutes(name: ActionName): readonly Route[] {
   ];
 }
 
-/** Literal templates come before templates that would capture the same path. */
-export const ARM_ROUTES: readonly Route[] = [
+function tagRoutes(template: string): readonly Route[] {
+  return [
+    { method: 'GET', template, answer: getTags },
+    { method: 'PUT', template, answer: writeTags },
+    { method: 'PATCH', template, answer: writeTags },
+  ];
+}
+
+/** Roles at one scope: definitions, assignments, locks. */
+function roleRoutes(scope: string): readonly Route[] {
+  const [definition, assignment] = [`${scope}/${ROLES}/roleDefinitions`, `${scope}/${ROLES}/roleAssignments`];
+  return [
+    { method: 'GET', template: definition, answer: listRoleDefinitions },
+    { method: 'GET', template: `${definition}/{definition}`, answer: getRoleDefinition },
+    { method: 'PUT', template: `${definition}/{definition}`, answer: putRoleDefinition },
+    { method: 'DELETE', template: `${definition}/{definition}`, answer: deleteRoleDefinition },
+    { method: 'GET', template: assignment, answer: listRoleAssignments },
+    { method: 'GET', template: `${assignment}/{assignment}`, answer: getRoleAssignment },
+    { method: 'PUT', template: `${assignment}/{assignment}`, answer: putRoleAssignment },
+    { method: 'DELETE', template: `${assignment}/{assignment}`, answer: deleteRoleAssignment },
+    { method: 'GET', template: `${scope}/${ROLES}/locks`, answer: listLocks },
+  ];
+}
+
+/** What stands around the cluster in the subscription. */
+const SURROUNDING_ROUTES: readonly Route[] = [
   { method: 'GET', template: '/tenants', answer: listTenants },
   { method: 'GET', template: '/subscriptions', answer: listSubscriptions },
   { method: 'GET', template: SUB, answer: getSubscription },
   { method: 'GET', template: `${SUB}/locations`, answer: listLocations },
+  { method: 'GET', template: `${SUB}/providers`, answer: listProviders },
+  { method: 'GET', template: `${SUB}/providers/{namespace}`, answer: getProvider },
+  { method: 'GET', template: `${SUB}/tagNames`, answer: listTagNames },
+  { method: 'GET', template: `${SUB}/resources`, answer: listResources },
+  { method: 'GET', template: `${SUB}/resourceGroups`, answer: listResourceGroups },
+  { method: 'GET', template: RG, answer: getResourceGroup },
+  { method: 'HEAD', template: RG, answer: headResourceGroup },
+  { method: 'GET', template: `${RG}/resources`, answer: listResources },
+  ...SCOPES.flatMap(roleRoutes),
+  { method: 'GET', template: `${SUB}/${COMPUTE}/locations/{location}/vmSizes`, answer: listVmSizes },
+  { method: 'GET', template: `${SET}/skus`, answer: listSetSkus, compute: 'GetVMScaleSet' },
+  { method: 'GET', template: `${SUB}/${AKS}/locations/{location}/kubernetesVersions`, answer: listKubernetesVersions },
+  { method: 'GET', template: `${CLUSTERS}/{cluster}/upgradeProfiles/default`, answer: getClusterUpgradeProfile },
+  { method: 'POST', template: `${CLUSTERS}/{cluster}/abort`, answer: abortCluster },
+  { method: 'GET', template: `${SUB}/providers/Microsoft.ManagedIdentity/userAssignedIdentities`, answer: listIdentities },
+  { method: 'GET', template: `${RG}/providers/Microsoft.ManagedIdentity/userAssignedIdentities`, answer: listIdentities },
+  { method: 'GET', template: IDENTITY, answer: getIdentity },
+  { method: 'PUT', template: IDENTITY, answer: putIdentity },
+  { method: 'PATCH', template: IDENTITY, answer: putIdentity },
+  { method: 'DELETE', template: IDENTITY, answer: deleteIdentity },
+  { method: 'GET', template: CREDENTIAL, answer: listFederatedCredentials },
+  { method: 'GET', template: `${CREDENTIAL}/{credential}`, answer: getFederatedCredential },
+  { method: 'PUT', template: `${CREDENTIAL}/{credential}`, answer: putFederatedCredential },
+  { method: 'DELETE', template: `${CREDENTIAL}/{credential}`, answer: deleteFederatedCredential },
+  { method: 'GET', template: `${SUB}/providers/Microsoft.Network/virtualNetworks`, answer: listNetworks },
+  { method: 'GET', template: `${RG}/providers/Microsoft.Network/virtualNetworks`, answer: listNetworks },
+  { method: 'GET', template: NETWORK, answer: getNetwork },
+  { method: 'GET', template: `${NETWORK}/subnets`, answer: listSubnets },
+];
+
+/** Literal templates come before templates that would capture the same path. */
+export const ARM_ROUTES: readonly Route[] = [
   { method: 'GET', template: `${SUB}/${COMPUTE}/virtualMachineScaleSets`, answer: listScaleSets, compute: 'HighCostGetVMScaleSet' },
   {
     method: 'GET',
@@ -148,7 +236,7 @@ export const ARM_ROUTES: readonly Route[] = [
   { method: 'GET', template: `${POOLS}/{pool}/machines/{machine}`, answer: getMachine },
   { method: 'POST', template: `${POOLS}/{pool}/upgradeNodeImageVersion`, answer: upgradeNodeImage },
   { method: 'POST', template: `${POOLS}/{pool}/abort`, answer: abortLatestOperation },
-  { method: 'PATCH', template: `${SET}/providers/Microsoft.Resources/tags/default`, answer: patchTags },
+  ...[SET, `${CLUSTERS}/{cluster}`].flatMap((resource) => tagRoutes(`${resource}/providers/Microsoft.Resources/tags/default`)),
   { method: 'GET', template: `${RG}/${PERMISSIONS}`, answer: listPermissions },
   { method: 'GET', template: `${SUB}/providers/Microsoft.Insights/eventtypes/management/values`, answer: listActivityLog },
   { method: 'GET', template: `${RG}/providers/Microsoft.Insights/autoscaleSettings`, answer: listAutoscaleSettings },
@@ -156,4 +244,5 @@ export const ARM_ROUTES: readonly Route[] = [
   { method: 'GET', template: `${NETWORK}/subnets/{subnet}/${PERMISSIONS}`, answer: listPermissions },
   { method: 'GET', template: `${IDENTITY}/${PERMISSIONS}`, answer: listPermissions },
   { method: 'GET', template: `${RESERVATIONS}/${PERMISSIONS}`, answer: listPermissions },
+  ...SURROUNDING_ROUTES,
 ];

@@ -5,13 +5,14 @@
 import { beginOperation, recordDone } from '../compute/operations.ts';
 import { aksError } from '../http/errors.ts';
 import { pickText, type Json, type JsonObject } from '../http/json.ts';
-import type { ArmReply, Principal } from '../http/messages.ts';
+import { param, type ArmReply, type ArmRequest, type Principal } from '../http/messages.ts';
 import { later, type AgentPool, type ArmWorld, type Operation } from '../state/arm-state.ts';
 import { kubernetesVersionOf, minorOf } from '../state/node-versions.ts';
 import { CLUSTER } from './aks-operations.ts';
 import { isStopped } from './agent-pool-power.ts';
 import { beginUpgrade, refuseSurge, upgradeOf } from './node-upgrades.ts';
-import { controlPlaneChangeOf, refusalOfSkew } from './version-rules.ts';
+import { clusterId } from '../state/resource-names.ts';
+import { controlPlaneChangeOf, refusalOfSkew, upgradesOf } from './version-rules.ts';
 
 /** An estimate. */
 const CONTROL_PLANE_MS = 5 * 60_000;
@@ -80,11 +81,38 @@ export function beginClusterUpgrade(world: ArmWorld, { version, pools }: Cluster
     retryAfterSeconds: world.knobs.retryAfterSeconds.write,
   });
   later(world, CONTROL_PLANE_MS, () => {
-    // An abort came first.
+    // An aborted upgrade leaves the control plane as it was.
     if (operation.endMs !== undefined) return;
     world.kubernetesVersion = version;
     for (const pool of pools) beginUpgrade(world, pool, { as: 'Upgrading', version, atEnd: { orchestratorVersion: version } });
     recordDone(world, what);
   });
   return operation;
+}
+
+/** The versions to which the control plane can go, and each pool (`az aks get-upgrades`). */
+export function getClusterUpgradeProfile(world: ArmWorld, request: ArmRequest): ArmReply {
+  const { spec } = world;
+  if (param(request, 'cluster').toLowerCase() !== spec.clusterName.toLowerCase())
+    return aksError(404, 'ResourceNotFound', `The managed cluster '${param(request, 'cluster')}' was not found.`);
+  const upgradesTo = (current: string, most?: string): readonly JsonObject[] =>
+    upgradesOf(current, most).map((kubernetesVersion) => ({ kubernetesVersion }));
+  const pools = [...world.agentPools.values()].map((pool) => {
+    const kubernetesVersion = kubernetesVersionOf(world, pool.name);
+    const osType = pickText(pool.properties, 'osType') ?? 'Linux';
+    return { name: pool.name, osType, kubernetesVersion, upgrades: upgradesTo(kubernetesVersion, world.kubernetesVersion) };
+  });
+  const current = world.kubernetesVersion;
+  return {
+    status: 200,
+    body: {
+      id: `${clusterId(spec)}/upgradeprofiles/default`,
+      name: 'default',
+      type: 'Microsoft.ContainerService/managedClusters/upgradeprofiles',
+      properties: {
+        controlPlaneProfile: { kubernetesVersion: current, osType: 'Linux', upgrades: upgradesTo(current) },
+        agentPoolProfiles: pools,
+      },
+    },
+  };
 }

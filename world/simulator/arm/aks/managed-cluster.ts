@@ -4,9 +4,9 @@ import { acceptPool, vmsInTransition, nextProperties, reconcilePool } from './ag
 import { profileProblem, PUBLISHED_PROFILE, takeProfile } from './autoscaler-profile.ts';
 import { aksError, scaleInProgress } from '../http/errors.ts';
 import { notSupported } from '../compute/instance-actions.ts';
-import { isJsonObject, pick, pickText, type Json, type JsonObject } from '../http/json.ts';
+import { isJsonObject, pick, pickObject, pickText, type Json, type JsonObject } from '../http/json.ts';
 import { param, type ArmReply, type ArmRequest } from '../http/messages.ts';
-import { clusterId, identityId } from '../state/resource-names.ts';
+import { clusterId, identityId, kubeletIdentityName } from '../state/resource-names.ts';
 import { beginOperation, cancelOperation } from '../compute/operations.ts';
 import { beginAbort } from './pool-version.ts';
 import { aksOperationHeaders, CLUSTER } from './aks-operations.ts';
@@ -27,7 +27,8 @@ export function clusterNotFound(request: ArmRequest): ArmReply {
 /** Every change of a pool also changes the cluster's etag. */
 function clusterEtag(world: ArmWorld): string {
   const etag = [...world.agentPools.values()].reduce((sum, pool) => sum + pool.etagCounter, 0);
-  return world.draws.guid(`cluster|eTag|${etag}|${JSON.stringify(world.clusterTags)}${profileMark(world)}${versionMark(world)}`);
+  const marks = `${profileMark(world)}${versionMark(world)}${settingsMark(world)}`;
+  return world.draws.guid(`cluster|eTag|${etag}|${JSON.stringify(world.clusterTags)}${marks}`);
 }
 
 /** A changed profile changes the etag, too. */
@@ -38,6 +39,11 @@ function profileMark({ autoScalerProfile }: ArmWorld): string {
 /** So does another version of the control plane. */
 function versionMark({ spec, kubernetesVersion }: ArmWorld): string {
   return kubernetesVersion === (spec.kubernetesVersion ?? FIRST_KUBERNETES_VERSION) ? '' : kubernetesVersion;
+}
+
+/** So do settings that AKS keeps as written. */
+function settingsMark({ clusterSettings }: ArmWorld): string {
+  return Object.keys(clusterSettings).length === 0 ? '' : JSON.stringify(clusterSettings);
 }
 
 /** Refuses a write with an outdated eTag, or during an operation on one of the pools. */
@@ -102,9 +108,25 @@ function acceptCluster(world: ArmWorld, request: ArmRequest, { known, upgrade }:
   const tags = pick(request.body, 'tags');
   if (isJsonObject(tags)) world.clusterTags = tags;
   takeProfile(world, request.body);
+  takeSettings(world, request.body);
   if (upgrade !== undefined) return acceptedReply(world, request, beginClusterUpgrade(world, upgrade, request.principal), 'write');
   for (const { pool, given } of known) acceptPool(world, pool, nextProperties(pool, given), request.principal);
   return acceptedReply(world, request, operateOnAllPools(world, request), 'write');
+}
+
+/** Properties that AKS keeps as a client wrote them, as far as clients of this world set them. */
+const KEPT_SETTINGS = ['securityProfile', 'autoUpgradeProfile', 'disableLocalAccounts', 'apiServerAccessProfile'] as const;
+
+/** The issuer of a cluster that has one stays on: it cannot be switched off (learn.microsoft.com, "Create an OpenID Connect provider on AKS"). */
+function takeSettings(world: ArmWorld, body: Json | undefined): void {
+  const given = pickObject(body, 'properties');
+  const kept = KEPT_SETTINGS.flatMap((key) => (given[key] === undefined || given[key] === null ? [] : [[key, given[key]] as const]));
+  const hasIssuer = [given, world.clusterSettings].some((settings) => pick(settings, 'oidcIssuerProfile', 'enabled') === true);
+  world.clusterSettings = {
+    ...world.clusterSettings,
+    ...Object.fromEntries(kept),
+    ...(hasIssuer ? { oidcIssuerProfile: { enabled: true } } : {}),
+  };
 }
 
 function profilesOf(world: ArmWorld, body: Json | undefined) {
@@ -213,8 +235,9 @@ export function listClusters(world: ArmWorld, request: ArmRequest): ArmReply {
   return { status: 200, body: { value: shown ? [renderCluster(world)] : [] } };
 }
 
-function renderCluster(world: ArmWorld): JsonObject {
-  const { spec } = world;
+export function renderCluster(world: ArmWorld): JsonObject {
+  const { spec, draws } = world;
+  const identity = { principalId: draws.guid('cluster|identity'), tenantId: spec.tenantId };
   const pools = [...world.agentPools.values()];
   return {
     id: clusterId(spec),
@@ -223,21 +246,56 @@ function renderCluster(world: ArmWorld): JsonObject {
     location: spec.location,
     tags: world.clusterTags,
     eTag: clusterEtag(world),
+    kind: 'Base',
     sku: { name: 'Base', tier: 'Standard' },
+    identity: { type: 'SystemAssigned', ...identity },
     properties: {
       provisioningState: clusterState(world),
       powerState: { code: world.clusterStopped ? 'Stopped' : 'Running' },
       kubernetesVersion: minorOf(world.kubernetesVersion),
       currentKubernetesVersion: world.kubernetesVersion,
+      ...addressesOf(world),
+      // That of a cluster with a managed identity.
+      servicePrincipalProfile: { clientId: 'msi' },
       nodeResourceGroup: spec.nodeResourceGroup,
+      enableRBAC: true,
+      supportPlan: 'KubernetesOfficial',
       agentPoolProfiles: pools.map((pool) => ({ name: pool.name, ...shownProperties(world, pool) })),
       networkProfile: { networkPlugin: 'azure', networkPluginMode: 'overlay', networkPolicy: 'none', loadBalancerSku: 'standard' },
-      ...(spec.kubeletIdentity === undefined
-        ? {}
-        : { identityProfile: { kubeletidentity: { resourceId: identityId(spec, spec.kubeletIdentity) } } }),
+      identityProfile: { kubeletidentity: kubeletIdentityOf(world) },
       autoScalerProfile: world.autoScalerProfile,
+      disableLocalAccounts: false,
+      securityProfile: {},
+      ...world.clusterSettings,
+      oidcIssuerProfile: issuerOf(world),
+      resourceUID: draws.hex('cluster|resourceUID', 24),
       nodeProvisioningProfile: { mode: 'Manual' },
       maxAgentPools: 100,
     },
   };
+}
+
+/** The identity with which kubelets pull images; AKS creates it in the node resource group. */
+function kubeletIdentityOf({ spec, documents }: ArmWorld): JsonObject {
+  const resourceId = identityId(spec, kubeletIdentityName(spec));
+  const { clientId, principalId } = pickObject(documents.get(resourceId.toLowerCase()), 'properties');
+  return { resourceId, clientId, objectId: principalId };
+}
+
+/** Names of the API server, as AKS forms them from the prefix that Azure's CLI chooses. */
+function addressesOf({ spec, draws }: ArmWorld): JsonObject {
+  const short = (text: string, most: number): string => text.replaceAll(/[^A-Za-z0-9-]/g, '').slice(0, most);
+  const dnsPrefix = `${short(spec.clusterName, 10)}-${short(spec.clusterResourceGroup, 16)}-${short(spec.subscriptionId, 6)}`;
+  const host = `${dnsPrefix}-${draws.hex('cluster|fqdn', 8)}`.toLowerCase();
+  return {
+    dnsPrefix,
+    fqdn: `${host}.hcp.${spec.location}.azmk8s.io`,
+    azurePortalFQDN: `${host}.portal.hcp.${spec.location}.azmk8s.io`,
+  };
+}
+
+function issuerOf({ spec, draws, clusterSettings }: ArmWorld): JsonObject {
+  if (pick(clusterSettings, 'oidcIssuerProfile', 'enabled') !== true) return { enabled: false };
+  const issuerURL = `https://${spec.location}.oic.prod-aks.azure.com/${spec.tenantId}/${draws.guid('cluster|issuer')}/`;
+  return { enabled: true, issuerURL };
 }

@@ -5,27 +5,13 @@
 import { armError } from '../http/errors.ts';
 import type { ArmReply, ArmRequest } from '../http/messages.ts';
 import type { ArmWorld } from '../state/arm-state.ts';
-
-/** The built-in role Contributor: everything except granting access. */
-const CONTRIBUTOR = {
-  actions: ['*'],
-  notActions: [
-    'Microsoft.Authorization/*/Delete',
-    'Microsoft.Authorization/*/Write',
-    'Microsoft.Authorization/elevateAccess/Action',
-    'Microsoft.Blueprint/blueprintAssignments/write',
-    'Microsoft.Blueprint/blueprintAssignments/delete',
-    'Microsoft.Compute/galleries/share/action',
-  ],
-  dataActions: [],
-  notDataActions: [],
-};
+import { CONTRIBUTOR } from './built-in-roles.ts';
 
 /** Lists the caller's permissions at the scope of the path. */
 export function listPermissions(world: ArmWorld, request: ArmRequest): ArmReply {
   const { roleActions } = world.spec;
   const restricted = { actions: roleActions ?? [], notActions: [], dataActions: [], notDataActions: [] };
-  return { status: 200, body: { value: [roleActions === undefined || request.principal.foreign ? CONTRIBUTOR : restricted] } };
+  return { status: 200, body: { value: [roleActions === undefined || request.principal.foreign ? { ...CONTRIBUTOR } : restricted] } };
 }
 
 /** Of these every principal sees its own. */

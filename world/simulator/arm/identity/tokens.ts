@@ -25,6 +25,8 @@ export interface Identity {
   metadataToken(request: ArmRequest): ArmReply;
   /** The form of App Service, which clients use if IDENTITY_ENDPOINT and IDENTITY_HEADER are set. */
   appServiceToken(request: ArmRequest): ArmReply;
+  /** The applications that may sign in. Empty if every application may. */
+  readonly clientIds: readonly string[];
   /** The principal of a token. It has an empty client id if the token is not valid here. Ignores expiry. */
   principalOf(headers: Readonly<Record<string, string>>): Principal;
   /** The refusal of a missing, invalid or expired token. */
@@ -54,6 +56,7 @@ export function createIdentity(world: ArmWorld, clients: readonly ArmClient[] | 
     return { status: 200, body: metadataBody(world, clientId, tokenFor(clientId), nowSeconds()) };
   };
   return {
+    clientIds: clients?.map(({ clientId }) => clientId) ?? [],
     openIdConfiguration: (request) => openIdConfiguration(request),
     instanceDiscovery: (request) => instanceDiscovery(world, request),
     issueToken: (request) => {

@@ -33,7 +33,7 @@ export function listActivityLog(world: ArmWorld, request: ArmRequest): ArmReply 
     .flatMap((entry) => entryOf(world, entry))
     .filter(({ atMs, resourceId }) => atMs >= filter.fromMs && atMs <= untilMs && filter.matches(resourceId))
     .reverse();
-  const fields = request.query['$select']?.split(',');
+  const fields = request.query['$select']?.split(',').map((field) => field.trim());
   return answerPage(request, {
     items: entries,
     keyOf: ({ id }) => id,
@@ -53,19 +53,27 @@ interface LogFilter {
   readonly matches: (resourceId: string) => boolean;
 }
 
-const TIME = String.raw`'([^']+)'`;
-const FILTER = new RegExp(
-  `^eventTimestamp ge ${TIME}(?: and eventTimestamp le ${TIME})?(?: and (resourceUri|resourceGroupName) eq ${TIME})?$`,
-);
+/** Azure's CLI sends its times without quotes and without a zone, which is UTC (recorded in June 2019). */
+const TIME = String.raw`'?([\d:.TtZz+-]+)'?`;
+const NAME = String.raw`'([^']+)'`;
+const KEY = 'resourceUri|resourceId|resourceGroupName|resourceProvider';
+const FILTER = new RegExp(`^eventTimestamp ge ${TIME}(?: and eventTimestamp le ${TIME})?(?: and (${KEY}) eq ${NAME})?$`);
 
 /** undefined: no documented pattern. */
 function filterOf(text: string): LogFilter | undefined {
   const [, from = '', until, key, value = ''] = FILTER.exec(text) ?? [];
-  const [fromMs, untilMs] = [Date.parse(from), until === undefined ? Number.POSITIVE_INFINITY : Date.parse(until)];
+  const [fromMs, untilMs] = [timeOf(from), until === undefined ? Number.POSITIVE_INFINITY : timeOf(until)];
   if (Number.isNaN(fromMs) || Number.isNaN(untilMs)) return undefined;
   const wanted = value.toLowerCase();
-  const isWanted = (id: string): boolean => (key === 'resourceUri' ? id === wanted : id.includes(`/resourcegroups/${wanted}/`));
+  const isWanted = (id: string): boolean => {
+    if (key === 'resourceGroupName') return id.includes(`/resourcegroups/${wanted}/`);
+    return key === 'resourceProvider' ? id.includes(`/providers/${wanted}/`) : id === wanted;
+  };
   return { fromMs, untilMs, matches: (resourceId) => key === undefined || isWanted(resourceId.toLowerCase()) };
+}
+
+function timeOf(text: string): number {
+  return Date.parse(/[Zz]$|[+-]\d\d:\d\d$/.test(text) ? text : `${text}Z`);
 }
 
 interface LoggedWrite {

@@ -1,32 +1,57 @@
 /**
- * Tags of a scale set through the Resources provider (`az tag update`, API version 2021-04-01), which passes them on to Compute as a PATCH.
- * Must not know what a tag means.
+ * Tags of scale sets and of the managed cluster through the Resources provider (`az tag`, API version 2021-04-01), which passes writes on to the
+ * provider of the resource as a PATCH. Must not know what a tag means.
  */
-import { patchScaleSet } from '../compute/scale-sets.ts';
+import { isCluster, clusterNotFound, patchCluster } from '../aks/managed-cluster.ts';
+import { notFound, patchScaleSet } from '../compute/scale-sets.ts';
 import { armError } from '../http/errors.ts';
-import { isJsonObject, pick, pickText, type JsonObject } from '../http/json.ts';
-import type { ArmReply, ArmRequest } from '../http/messages.ts';
-import type { ArmWorld } from '../state/arm-state.ts';
-import { findSet } from '../state/arm-state.ts';
-import { param } from '../http/messages.ts';
+import { isJsonObject, pick, pickObject, pickText, type JsonObject } from '../http/json.ts';
+import { param, type ArmReply, type ArmRequest } from '../http/messages.ts';
+import { findSet, type ArmWorld } from '../state/arm-state.ts';
 
-/** Merges or replaces the tags, or deletes those that are named. */
-export function patchTags(world: ArmWorld, request: ArmRequest): ArmReply {
-  const before = pick(findSet(world, param(request, 'name'))?.document, 'tags');
-  const given = pick(pick(request.body, 'properties'), 'tags');
-  const next = isJsonObject(given)
-    ? combined(pickText(request.body, 'operation') ?? '', isJsonObject(before) ? before : {}, given)
-    : undefined;
+/** What carries the tags: a scale set or the cluster. undefined: there is no such resource. */
+interface Tagged {
+  readonly tags: JsonObject;
+  readonly patch: (request: ArmRequest) => ArmReply;
+}
+
+function taggedOf(world: ArmWorld, request: ArmRequest): Tagged | undefined {
+  if (request.params['cluster'] !== undefined) {
+    return isCluster(world, request) ? { tags: world.clusterTags, patch: (patch) => patchCluster(world, patch) } : undefined;
+  }
+  const set = findSet(world, param(request, 'name'));
+  return set === undefined ? undefined : { tags: pickObject(set.document, 'tags'), patch: (patch) => patchScaleSet(world, patch) };
+}
+
+function missing(world: ArmWorld, request: ArmRequest): ArmReply {
+  return request.params['cluster'] === undefined ? notFound(world, request) : clusterNotFound(request);
+}
+
+export function getTags(world: ArmWorld, request: ArmRequest): ArmReply {
+  const tagged = taggedOf(world, request);
+  return tagged === undefined ? missing(world, request) : { status: 200, body: tagsDocument(request, tagged.tags) };
+}
+
+/** PUT replaces all tags. PATCH merges or replaces them, or deletes those that are named. */
+export function writeTags(world: ArmWorld, request: ArmRequest): ArmReply {
+  const tagged = taggedOf(world, request);
+  if (tagged === undefined) return missing(world, request);
+  const given = pick(request.body, 'properties', 'tags');
+  const operation = request.method === 'PUT' ? 'replace' : (pickText(request.body, 'operation') ?? '');
+  const next = isJsonObject(given) ? combined(operation, tagged.tags, given) : undefined;
   if (next === undefined)
     return armError(
       400,
       'InvalidRequestContent',
       'The request content was invalid: operation must be Merge, Replace or Delete, with properties.tags.',
     );
-  const reply = patchScaleSet(world, { ...request, body: { tags: next } });
+  const reply = tagged.patch({ ...request, body: { tags: next } });
   if (reply.status !== 200) return reply;
-  const id = `${request.path.replace(/\/default$/i, '')}/default`;
-  return { status: 200, body: { id, name: 'default', type: 'Microsoft.Resources/tags', properties: { tags: next } }, ...traceOf(reply) };
+  return { status: 200, body: tagsDocument(request, next), ...traceOf(reply) };
+}
+
+function tagsDocument({ path }: ArmRequest, tags: JsonObject): JsonObject {
+  return { id: `${path.replace(/\/default$/i, '')}/default`, name: 'default', type: 'Microsoft.Resources/tags', properties: { tags } };
 }
 
 function traceOf({ trace }: ArmReply): Pick<ArmReply, 'trace'> {

@@ -166,6 +166,8 @@ export interface ArmWorld {
   /** Managed disks by resource id in lower case. Disks of operating systems are not among them: they come and go with their VMs. */
   readonly disks: Map<string, Disk>;
   readonly operations: Map<string, Operation>;
+  /** What clients created around the cluster (identities, roles and their assignments), as shown, by resource id in lower case. */
+  readonly documents: Map<string, JsonObject>;
   /** Sizes in lower case that this subscription cannot use, with their zones. Without zones: in the whole region. */
   readonly restricted: Map<string, readonly string[]>;
   /** `size/zone` in lower case -> VMs left. */
@@ -184,6 +186,8 @@ export interface ArmWorld {
   autoScalerProfile: JsonObject;
   /** Tags of the managed cluster. */
   clusterTags: JsonObject;
+  /** Properties of the managed cluster that AKS keeps as a client wrote them, by name. */
+  clusterSettings: JsonObject;
   /** The managed cluster is stopped, and every pool with it. */
   clusterStopped: boolean;
   /** The version of the control plane. */

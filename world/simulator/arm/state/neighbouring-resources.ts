@@ -1,5 +1,6 @@
 /** Resources of other providers beside the pools: autoscale rules of Azure Monitor, and the subnet. Read only. */
 import { resourceNotFound } from '../http/errors.ts';
+import type { JsonObject } from '../http/json.ts';
 import { param, type ArmReply, type ArmRequest } from '../http/messages.ts';
 import { groupPath } from './resource-names.ts';
 import { answerPage } from '../http/paging.ts';
@@ -32,24 +33,25 @@ export function getSubnet(world: ArmWorld, request: ArmRequest): ArmReply {
   if (name.toLowerCase() !== SUBNET.name) {
     return resourceNotFound('Microsoft.Network/virtualNetworks', param(request, 'network'), param(request, 'rg'));
   }
-  const id = subnetId(world.spec);
+  return { status: 200, body: renderSubnet(world) };
+}
+
+/** With the configurations of all VMs that hold addresses. */
+export function renderSubnet(world: ArmWorld): JsonObject {
   const each = Array.from({ length: addressesPerVm(world.spec) }, (_, index) => `ipconfig${index + 1}`);
   const holders = allVms(world).filter((vm) => vm.holdsAddresses);
   const configurations = holders.flatMap((vm) =>
     each.map((one) => ({ id: `${vm.resourceId}/networkInterfaces/nic/ipConfigurations/${one}` })),
   );
   return {
-    status: 200,
-    body: {
-      id,
-      name: SUBNET.name,
-      type: 'Microsoft.Network/virtualNetworks/subnets',
-      properties: {
-        provisioningState: 'Succeeded',
-        addressPrefix: subnetPrefix(world.spec),
-        ipConfigurations: configurations,
-        delegations: [],
-      },
+    id: subnetId(world.spec),
+    name: SUBNET.name,
+    type: 'Microsoft.Network/virtualNetworks/subnets',
+    properties: {
+      provisioningState: 'Succeeded',
+      addressPrefix: subnetPrefix(world.spec),
+      ipConfigurations: configurations,
+      delegations: [],
     },
   };
 }

@@ -49,6 +49,11 @@ export function identityId(spec: WorldSpec, name: string): string {
   return `${groupPath(spec, spec.nodeResourceGroup)}/providers/Microsoft.ManagedIdentity/userAssignedIdentities/${name}`;
 }
 
+/** The identity of the kubelets, as AKS names it. */
+export function kubeletIdentityName(spec: WorldSpec): string {
+  return spec.kubeletIdentity ?? `${spec.clusterName}-agentpool`;
+}
+
 /** AKS spells `resourcegroups` in lower case in its own ids. */
 export function clusterId(spec: WorldSpec): string {
   const group = `/subscriptions/${spec.subscriptionId}/resourcegroups/${spec.clusterResourceGroup}`;
