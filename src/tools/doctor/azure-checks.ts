@@ -184,13 +184,18 @@ export function quotaChecks(result: ReadResult<readonly QuotaUsage[]>, azure: Az
   );
 }
 
+/** Adds tags to a scale set. `az vmss update --set` refuses a value that is a number or a boolean (az 2.91). */
+export function tagScaleSetCommand(resourceGroup: string, tags: readonly string[]): string {
+  return shell`az tag update --operation merge --tags ${tags} --resource-id "$(az vmss show -g ${resourceGroup} -n SCALE_SET --query id -o tsv)"`;
+}
+
 /** Tags a pool so that the first rule selects it. AKS copies a pool's tags to its scale set. undefined: there is no rule. */
 function tagCommand({ discovery, clusterName, clusterResourceGroup, nodeResourceGroup = NODES }: Azure): string | undefined {
   const [rule] = discovery;
   if (rule === undefined) return undefined;
   const tags = [...rule.selectors.map(({ key, value }) => `${key}=${value}`), 'min=1', 'max=10'];
   return clusterName === undefined || clusterResourceGroup === undefined
-    ? shell`az vmss update -g ${nodeResourceGroup} -n SCALE_SET --set ${tags.map((tag) => `tags.${tag}`)}`
+    ? tagScaleSetCommand(nodeResourceGroup, tags)
     : shell`az aks nodepool update -g ${clusterResourceGroup} --cluster-name ${clusterName} -n POOL --tags ${tags} # and its present tags, which --tags replaces`;
 }
 

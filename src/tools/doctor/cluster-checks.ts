@@ -5,6 +5,7 @@ import type { Access, KubernetesDiagnosis } from '../../kubernetes/diagnosis.ts'
 import { asAutoscalerError } from '../../lib/errors.ts';
 import { shell } from '../../lib/shown-text.ts';
 import { STATUS_NAME } from '../../planning/explain/scale-up-events.ts';
+import { tagScaleSetCommand } from './azure-checks.ts';
 import { failed, ok, skipped, warning, type Check } from './check.ts';
 import { CLUSTER_RULES, LEASE_NAME, NAMESPACE_RULES, type Rule } from './required-access.ts';
 
@@ -100,7 +101,7 @@ export function configChecks(
   const checks = [
     ...idleRules.map((index) => {
       const tags = (azure.discovery[index]?.selectors ?? []).map(({ key, value }) => `${key}=${value}`);
-      const fix = shell`az vmss update -g ${azure.nodeResourceGroup ?? 'NODE_RESOURCE_GROUP'} -n SCALE_SET --set ${tags.map((tag) => `tags.${tag}`)}`;
+      const fix = tagScaleSetCommand(azure.nodeResourceGroup ?? 'NODE_RESOURCE_GROUP', tags);
       return warning('config', `discovery[${index}] (${tags.join(',')}) selects no scale set of ${azure.nodeResourceGroup}`, fix);
     }),
     ...unusedOptionNames.map((name) => warning('config', `nodeGroupOptions: node group ${name} not found; node groups: ${namesIn(pools)}`)),

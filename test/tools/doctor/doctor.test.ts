@@ -267,7 +267,7 @@ describe('doctor', () => {
         expect.stringMatching(/^aks-general-\d+-vmss: the Azure Monitor rule cpu-rule changes its capacity as well$/),
         'az monitor autoscale update',
       ],
-      ['config', 'warning', `discovery[1] (team=nobody) selects no scale set of ${spec.nodeResourceGroup}`, 'az vmss update -g'],
+      ['config', 'warning', `discovery[1] (team=nobody) selects no scale set of ${spec.nodeResourceGroup}`, 'az tag update --operation'],
     ]);
   });
 
@@ -282,7 +282,7 @@ describe('doctor', () => {
       'a rule alone',
       ['--node-group-auto-discovery=label:team=a'],
       { CLUSTER_NAME: '', ARM_CLUSTER_RESOURCE_GROUP: '' },
-      'az vmss update -g MC_rg-laptop_laptop_westeurope -n SCALE_SET --set tags.team=a tags.min=1 tags.max=10',
+      'az tag update --operation merge --tags team=a min=1 max=10 --resource-id "$(az vmss show -g MC_rg-laptop_laptop_westeurope -n SCALE_SET --query id -o tsv)"',
     ],
     ['neither', ['--v=4'], { CLUSTER_NAME: '', ARM_CLUSTER_RESOURCE_GROUP: '' }, undefined],
   ])('pools: none is selected by %s', async (_what, argv, env, fix) => {
