@@ -1,6 +1,6 @@
 /**
  * `npm run test:e2e`: finds or builds the control plane's programs, then runs the scenarios against them. Where they
- * cannot be had it says so in one line and is content, unless E2E_REQUIRED=1. Other arguments are given on to the test runner.
+ * cannot be had it says so in one line and is content, unless E2E_REQUIRED=1; so it does with Azure's CLI and its cases. Other arguments are given on to the test runner.
  *
  *     npm run test:e2e -- --kubernetes 1.35            another minor version of Kubernetes, built once
  *     npm run test:e2e -- --kubernetes 1.35 --record   adds the files that passed to versions.json
@@ -9,6 +9,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
+import { findAzureCli } from './azure-cli/find-azure-cli.ts';
 import { findBinaries, knownMinors, minorOf } from './binaries.ts';
 import { BINARIES_VARIABLE, MINOR_VARIABLE } from './given.ts';
 import { endGroup } from '../support/process-group.ts';
@@ -40,11 +41,14 @@ async function main(argv: readonly string[]): Promise<number> {
     say(`the control plane is ${found.origin}`);
     return 0;
   }
+  const cli = wantsAzureCli(rest) ? findAzureCli(process.env, say) : undefined;
+  if (cli?.kind === 'missing') say(`the cases of Azure's CLI are skipped: ${cli.reason}`);
   const folder = mkdtempSync(join(tmpdir(), 'e2e-record-'));
   const report = join(folder, 'report.json');
   const reporters = record ? ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`] : [];
   const env = {
     ...process.env,
+    ...(cli?.kind === 'found' ? cli.variables : {}),
     [BINARIES_VARIABLE]: JSON.stringify(found.binaries),
     [MINOR_VARIABLE]: minor ?? knownMinors().at(-1) ?? '',
   };
@@ -52,6 +56,12 @@ async function main(argv: readonly string[]): Promise<number> {
   if (record && existsSync(report)) writeRecord(found.version, report);
   rmSync(folder, { recursive: true });
   return code;
+}
+
+/** All files run it, or one whose name says so. */
+function wantsAzureCli(rest: readonly string[]): boolean {
+  const files = rest.filter((argument) => !argument.startsWith('-'));
+  return files.length === 0 || files.some((file) => file.includes('azure'));
 }
 
 function runTests(more: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {

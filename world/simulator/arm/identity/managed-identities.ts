@@ -8,7 +8,7 @@ import { param, type ArmReply, type ArmRequest } from '../http/messages.ts';
 import type { ArmWorld } from '../state/arm-state.ts';
 import { identityId, kubeletIdentityName } from '../state/resource-names.ts';
 
-export const IDENTITY_TYPE = 'Microsoft.ManagedIdentity/userAssignedIdentities';
+const IDENTITY_TYPE = 'Microsoft.ManagedIdentity/userAssignedIdentities';
 const CREDENTIAL_TYPE = `${IDENTITY_TYPE}/federatedIdentityCredentials`;
 
 /** Lists those of the resource group, or of the subscription. */

@@ -1,6 +1,6 @@
 /**
  * Role definitions and role assignments (Microsoft.Authorization, API version 2022-04-01) at any scope of the subscription, in the forms that Azure's
- * CLI recorded in January and April 2025. The roles of an identity are what the permissions of a managed identity come from.
+ * CLI recorded in January and April 2025. They are kept and listed; what a principal may do follows the description of the world.
  */
 import { armError } from '../http/errors.ts';
 import { pick, pickObject, pickText, type Json, type JsonObject } from '../http/json.ts';
@@ -138,18 +138,6 @@ export function deleteRoleAssignment({ documents }: ArmWorld, request: ArmReques
 /** No locks: `az lock list` shows an empty list. */
 export function listLocks(): ArmReply {
   return { status: 200, body: { value: [] } };
-}
-
-/** The permissions that a principal's role assignments give it at a path. */
-export function assignedPermissions(world: ArmWorld, principalId: string, path: string): readonly Json[] {
-  return assignmentsOf(world)
-    .filter((each) => pickText(each, 'properties', 'principalId') === principalId)
-    .filter((each) => isAtOrBelow(path, pickText(each, 'properties', 'scope') ?? '/'))
-    .flatMap((each) => {
-      const definition = definitionOf(world, pickText(each, 'properties', 'roleDefinitionId')?.split('/').at(-1) ?? '');
-      const permissions = pick(definition, 'properties', 'permissions');
-      return Array.isArray(permissions) ? permissions : [];
-    });
 }
 
 function isAtOrBelow(path: string, scope: string): boolean {

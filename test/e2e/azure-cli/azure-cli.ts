@@ -1,0 +1,84 @@
+/** A world and the unmodified Azure CLI in a shell beside it. Every address but this machine's is out of reach, so that nothing of Azure is called. */
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startWorld, type RunningWorld, type StartOptions } from '../../../world/simulator/entry/world-entry.ts';
+import { givenAzureCli } from './find-azure-cli.ts';
+
+/** Two minutes of Azure in two seconds: `az` polls every second at most. */
+const SPEED = 60;
+/** What a person types once; the page about this client has the same lines. */
+const SIGN_IN = `
+az cloud register --name world --endpoint-resource-manager $AZURE_RESOURCE_MANAGER_ENDPOINT
+az cloud set --name world
+az login --identity`;
+
+export interface Ran {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+export class AzureCli {
+  readonly world: RunningWorld;
+  /** The shell's folder; the files of the world are in `world/`. */
+  readonly dir: string;
+  readonly #variables: Readonly<Record<string, string>>;
+
+  private constructor(world: RunningWorld, dir: string, variables: Readonly<Record<string, string>>) {
+    this.world = world;
+    this.dir = dir;
+    this.#variables = variables;
+  }
+
+  static async start(options: StartOptions = {}): Promise<AzureCli> {
+    const world = await startWorld({ clock: { speed: SPEED }, ...options });
+    const dir = mkdtempSync(join(tmpdir(), 'aks-autoscaler-azure-cli-'));
+    await world.writeFiles(join(dir, 'world'));
+    return new AzureCli(world, dir, await world.environment(join(dir, 'world')));
+  }
+
+  /** The same, signed in. */
+  static async signedIn(options: StartOptions = {}): Promise<AzureCli> {
+    const cli = await AzureCli.start(options);
+    await cli.must(SIGN_IN);
+    return cli;
+  }
+
+  /** Runs lines in bash until one fails. */
+  run(script: string, variables: Readonly<Record<string, string>> = {}): Promise<Ran> {
+    const nowhere = 'http://127.0.0.1:9';
+    const env = {
+      PATH: [this.dir, givenAzureCli(), '/usr/local/bin', '/usr/bin', '/bin'].join(':'),
+      HOME: this.dir,
+      HTTPS_PROXY: nowhere,
+      HTTP_PROXY: nowhere,
+      NO_PROXY: 'localhost,127.0.0.1',
+      ...this.#variables,
+      ...variables,
+    };
+    return new Promise((done) => {
+      const child = execFile('bash', ['-ec', script], { cwd: this.dir, env, maxBuffer: 50_000_000 }, (_error, out, err) =>
+        done({ code: child.exitCode ?? 1, out, err }),
+      );
+    });
+  }
+
+  /** @returns standard output. @throws Error with what the shell printed. */
+  async must(script: string, variables: Readonly<Record<string, string>> = {}): Promise<string> {
+    const { code, out, err } = await this.run(script, variables);
+    if (code !== 0) throw new Error(`exit code ${code}: ${script}\n${out.slice(-2_000)}${err.slice(-3_000)}`);
+    return out;
+  }
+
+  /** @returns the JSON that a command prints. */
+  async json(command: string): Promise<unknown> {
+    return JSON.parse(await this.must(`${command} --output json`)) as unknown;
+  }
+
+  async stop(): Promise<void> {
+    await this.world.stop();
+    rmSync(this.dir, { recursive: true, force: true });
+  }
+}
