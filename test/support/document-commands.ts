@@ -62,7 +62,6 @@ export const NOT_RUN: readonly { readonly pattern: RegExp; readonly why: string 
     pattern: /^(?:git clone\b.*autoscaler|sed -i .*benchmark_runonce_test|go -C \.\.\/autoscaler\/)/,
     why: 'builds another program, which takes minutes and a network',
   },
-  { pattern: /^\. world\/env$/, why: "the suite runs it with the page about Azure's CLI" },
   { pattern: /emulate --dir/, why: 'runs until it is stopped; tests of the emulated world start it' },
   { pattern: /^helm get values cluster-autoscaler\b/, why: 'needs a release of the Cluster Autoscaler' },
   { pattern: /^aks-autoscaler init\b/, why: 'needs the right of a person in Azure; its tests use the emulated Azure' },
