@@ -11,7 +11,7 @@ import { delimiter, dirname, join } from 'node:path';
 const FOLDER_VARIABLE = 'AKS_AUTOSCALER_E2E_AZURE_CLI';
 const VERSION = '2.91.0';
 /** It downloads about 60 MB and unpacks some ten thousand files. */
-const INSTALL_LIMIT_MS = 15 * 60_000;
+const INSTALL_LIMIT_MS = 30 * 60_000;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
