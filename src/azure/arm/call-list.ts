@@ -40,11 +40,11 @@ export const OPERATIONS: Readonly<Record<ArmOperation, OperationRateLimit>> = {
   listInstances: { family: 'HighCostGetVMScaleSet', access: 'read' },
   getInstance: { family: 'GetVMScaleSetVM', access: 'read' },
   listVms: { family: 'HighCostGetVM', access: 'read' },
-  getVm: { family: 'LowCostGetVM', access: 'read' },
+  getVm: { family: 'LowCostGet', access: 'read' },
   listSkus: { family: 'Skus', access: 'read' },
   listUsages: { family: 'Usages', access: 'read' },
   // Only if a pool names a capacity reservation group.
-  getReservationGroup: { family: 'CapacityReservationGroups', access: 'read' },
+  getReservationGroup: { family: 'GetCapacityReservation', access: 'read' },
   listReservations: { family: 'CapacityReservations', access: 'read' },
   listAgentPools: { family: 'AgentPools', access: 'read' },
   getAgentPool: { family: 'GetAgentPool', access: 'read' },

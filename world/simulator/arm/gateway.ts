@@ -54,11 +54,18 @@ function withCommonHeaders(world: ArmWorld, request: ArmRequest, reply: ArmReply
       'x-ms-correlation-request-id': request.headers['x-ms-correlation-request-id'] ?? requestId,
       'x-ms-routing-request-id': `${spec.location.toUpperCase()}:${time.replace(/[-:]|\.\d+/g, '')}:${requestId}`,
       ...who,
+      ...(isByAks(request, reply) ? { 'content-type': 'application/json' } : {}),
       date: new Date(world.clock.now() + dateSkewMs).toUTCString(),
       ...echo,
       ...reply.headers,
     },
   };
+}
+
+/** AKS names no character set (recorded by azure-service-operator, August 2026). */
+function isByAks({ path }: ArmRequest, { body, headers }: ArmReply): boolean {
+  const isByGateway = headers?.['x-ms-failure-cause'] === 'gateway';
+  return body !== undefined && !isByGateway && /\/providers\/microsoft\.containerservice\//i.test(path);
 }
 
 // What ARM's gateway refuses itself, before a resource provider handles the request.

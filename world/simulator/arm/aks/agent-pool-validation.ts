@@ -10,7 +10,10 @@ import { quotaShortage, type StockRequest } from '../state/stock-and-quota.ts';
 import type { AgentPool, ArmWorld } from '../state/arm-state.ts';
 
 export function poolNotFound(world: ArmWorld, request: ArmRequest): ArmReply {
-  return aksError(404, 'NotFound', `Could not find the agentpool: ${param(request, 'pool')} in cluster ${clusterId(world.spec)}.`);
+  const message = `Could not find the agentpool: ${param(request, 'pool')} in cluster ${clusterId(world.spec)}.`;
+  // Recorded by azure-service-operator, August 2026.
+  const details = [{ code: 'Unspecified', message: 'rpc error: code = NotFound desc = Agent Pool not found' }];
+  return { status: 404, body: { code: 'NotFound', details, message, subcode: 'GetAgentPool_NotFound_HCPServerError' } };
 }
 
 /** The refusal of a condition that does not hold. */

@@ -16,7 +16,7 @@ const SIGNED_VERSION = '2025-03-01';
 /** Bytes of the parameters of an address: a certificate, a signature and a hash. */
 const SIGNED_BYTES = { c: 2_420, s: 256, h: 32 } as const;
 
-/** `Azure-AsyncOperation` and, for actions, `Location`. An address has almost 4,000 characters. */
+/** `Azure-AsyncOperation` and, for actions, `Location`, without a time to wait (recorded by azure-service-operator, August 2026). An address has almost 4,000 characters. */
 export function aksOperationHeaders(
   world: ArmWorld,
   request: ArmRequest,
@@ -32,12 +32,14 @@ export function aksOperationHeaders(
   const root = `${request.base}/subscriptions/${spec.subscriptionId}/providers/Microsoft.ContainerService/locations/${spec.location}`;
   return {
     'azure-asyncoperation': `${root}/operations/${operation.id}?${query}`,
-    'retry-after': world.throttle.retryAfter(operation.retryAfterSeconds),
     ...(form === 'action' ? { location: `${root}/operationresults/${operation.id}?${query}` } : {}),
   };
 }
 
-/** The document of an operation. It has no properties, and any api-version reads it. */
+/**
+ * The document of an operation. It has no properties, any api-version reads it, and it names no time to wait (recorded by
+ * azure-service-operator, August 2026).
+ */
 export function getAksOperation(world: ArmWorld, request: ArmRequest): ArmReply {
   const operation = readableOperation(world, request);
   if (operation === undefined) return operationNotFound();
@@ -50,8 +52,7 @@ export function getAksOperation(world: ArmWorld, request: ArmRequest): ArmReply 
     ...(running || operation.endMs === undefined ? {} : { endTime: aksTime(operation.endMs) }),
     ...(running || error === undefined ? {} : { error }),
   };
-  const wait = running ? { 'retry-after': world.throttle.retryAfter(operation.retryAfterSeconds) } : {};
-  return { status: 200, body, headers: { 'content-type': 'application/json', ...wait }, trace: { opId: operation.id } };
+  return { status: 200, body, trace: { opId: operation.id } };
 }
 
 /** The result of an action. Its success has no content, but repeats the address. */

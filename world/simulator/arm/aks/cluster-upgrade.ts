@@ -3,7 +3,7 @@
  * names none upgrades the pools after it, all at once here. The control plane has no nodes to replace: it is the new version after some minutes.
  */
 import { beginOperation, recordDone } from '../compute/operations.ts';
-import { aksError } from '../http/errors.ts';
+import { aksError, resourceNotFound } from '../http/errors.ts';
 import { pickText, type Json, type JsonObject } from '../http/json.ts';
 import { param, type ArmReply, type ArmRequest, type Principal } from '../http/messages.ts';
 import { later, type AgentPool, type ArmWorld, type Operation } from '../state/arm-state.ts';
@@ -94,7 +94,7 @@ export function beginClusterUpgrade(world: ArmWorld, { version, pools }: Cluster
 export function getClusterUpgradeProfile(world: ArmWorld, request: ArmRequest): ArmReply {
   const { spec } = world;
   if (param(request, 'cluster').toLowerCase() !== spec.clusterName.toLowerCase())
-    return aksError(404, 'ResourceNotFound', `The managed cluster '${param(request, 'cluster')}' was not found.`);
+    return resourceNotFound('Microsoft.ContainerService/managedClusters', param(request, 'cluster'), param(request, 'rg'));
   const upgradesTo = (current: string, most?: string): readonly JsonObject[] =>
     upgradesOf(current, most).map((kubernetesVersion) => ({ kubernetesVersion }));
   const pools = [...world.agentPools.values()].map((pool) => {

@@ -2,7 +2,7 @@
 import { findAgentPool, isVmsPool, shownProperties } from '../state/agent-pool-document.ts';
 import { acceptPool, vmsInTransition, nextProperties, reconcilePool } from './agent-pools.ts';
 import { profileProblem, PUBLISHED_PROFILE, takeProfile } from './autoscaler-profile.ts';
-import { aksError, scaleInProgress } from '../http/errors.ts';
+import { aksError, resourceNotFound, scaleInProgress } from '../http/errors.ts';
 import { notSupported } from '../compute/instance-actions.ts';
 import { isJsonObject, pick, pickObject, pickText, type Json, type JsonObject } from '../http/json.ts';
 import { param, type ArmReply, type ArmRequest } from '../http/messages.ts';
@@ -21,7 +21,7 @@ export function isCluster(world: ArmWorld, request: ArmRequest): boolean {
 }
 
 export function clusterNotFound(request: ArmRequest): ArmReply {
-  return aksError(404, 'ResourceNotFound', `The managed cluster '${param(request, 'cluster')}' was not found.`);
+  return resourceNotFound('Microsoft.ContainerService/managedClusters', param(request, 'cluster'), param(request, 'rg'));
 }
 
 /** Every change of a pool also changes the cluster's etag. */
@@ -279,7 +279,8 @@ export function renderCluster(world: ArmWorld): JsonObject {
 function kubeletIdentityOf({ spec, documents }: ArmWorld): JsonObject {
   const resourceId = identityId(spec, kubeletIdentityName(spec));
   const { clientId, principalId } = pickObject(documents.get(resourceId.toLowerCase()), 'properties');
-  return { resourceId, clientId, objectId: principalId };
+  // AKS writes this segment of the id in lower case (recorded by azure-service-operator, August 2026).
+  return { resourceId: resourceId.replace('/resourceGroups/', '/resourcegroups/'), clientId, objectId: principalId };
 }
 
 /** Names of the API server, as AKS forms them from the prefix that Azure's CLI chooses. */

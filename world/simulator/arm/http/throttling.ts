@@ -40,7 +40,7 @@ const COMPUTE_POLICIES = {
   GetVMScaleSetVM: { resource: size(12, 36), subscription: size(2_000, 6_000), views: true },
   UpdateVM: { resource: SMALL, subscription: size(500, 1_500) },
   DeleteVM: { resource: SMALL, subscription: size(500, 1_500) },
-  LowCostGetVM: { resource: size(12, 36), subscription: size(8_000, 24_000) },
+  LowCostGet: { resource: size(12, 36), subscription: size(8_000, 24_000) },
   HighCostGetVM: { subscription: size(300, 900) },
   GetOperation: { resource: size(15, 45), subscription: size(5_000, 15_000), resourceFirst: true },
 } as const satisfies Record<string, ComputePolicy>;
