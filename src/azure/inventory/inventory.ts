@@ -251,7 +251,8 @@ export class AzureInventory {
     this.#known.keepPools(pools);
     this.vmsPools.commitList(pools.pages, true);
     if (this.#known.hasVmsPool()) this.lists.addVms();
-    this.#syncReservations();
+    // guard: a scale set that only its agent pool makes a group is listed, whichever list came first
+    this.#syncAgents();
   }
 
   #syncAgents(): void {

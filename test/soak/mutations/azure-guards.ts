@@ -3,6 +3,10 @@ import type { GuardTable } from './guard.ts';
 
 export const AZURE_GUARDS: readonly GuardTable[] = [
   { test: 'test/contract/azure-aks-forms.test.ts', guards: ['work of AKS itself says nothing against the pool'] },
+  {
+    test: 'test/scenarios/shadow.test.ts',
+    guards: ['a scale set that only its agent pool makes a group is listed, whichever list came first'],
+  },
   { test: 'test/azure/arm/request-addresses.test.ts', quick: true, guards: [{ title: 'the token goes to one origin', change: 'always' }] },
   {
     test: 'test/contract/azure-list-links.test.ts',

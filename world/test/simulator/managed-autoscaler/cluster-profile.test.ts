@@ -16,7 +16,9 @@ let dispatcher: Agent;
 beforeEach(async () => {
   clock = new VirtualSimClock(START_MS);
   const pools = [aPool({ name: 'general', count: 0, max: 5, managedAutoscaler: true })];
-  world = await startWorld({ spec: worldOf(pools), clock, client: CLIENT, token: 't', managedAutoscaler: true });
+  // No time passes while a test waits for an answer.
+  const knobs = { aksAnswerLatency: { p50: 0, p95: 0 } };
+  world = await startWorld({ spec: worldOf(pools), clock, client: CLIENT, token: 't', managedAutoscaler: true, knobs });
   dispatcher = new Agent({ connect: { ca: world.caPem } });
 });
 afterEach(async () => {
