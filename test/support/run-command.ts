@@ -11,6 +11,8 @@ export interface CommandWorld {
   readonly columns?: number;
   /** If absent, the clock of the system. */
   readonly clock?: Terminal['clock'];
+  /** If absent, no signal ever comes. */
+  readonly signals?: Terminal['signals'];
   /** Files of any bytes, in memory only; `-` is the standard input. */
   readonly bytes?: Readonly<Record<string, Uint8Array>>;
 }
@@ -30,7 +32,7 @@ export async function runCommand(argv: readonly string[], world: CommandWorld = 
     hostname: 'here',
     ...(world.columns === undefined ? {} : { screen: { columns: world.columns } }),
     ...(world.clock === undefined ? {} : { clock: world.clock }),
-    signals: { on: () => undefined, off: () => undefined, exit: () => undefined },
+    signals: world.signals ?? { on: () => undefined, off: () => undefined, exit: () => undefined },
   };
   const code = await dispatch(argv, terminal);
   return { code, ...written };

@@ -14,11 +14,16 @@ budgets, rules of the configuration that match nothing, and the shared store if 
 (there one key is written and removed again).
 
 Usage: doctor [--json] [SETTINGS]
+       doctor --experiment POOL [--yes] [--json] [SETTINGS]
 
   --json      print one JSON object instead of lines
+  --experiment POOL
+              measure on one agent pool what is not known of Azure, and print a report to send;
+              without --yes it only says what it would do and what that costs
+  --yes       do it: add one node, measure, and delete this node again
   SETTINGS    all settings of the command run: --config, --cloud-config, --nodes, ..., environment variables
 
-Exit code: 0 no check failed, 1 a check failed, 2 the configuration is invalid.
+Exit code: 0 no check failed, 1 a check failed or the experiment did, 2 the configuration is invalid.
 `;
 
 /** A check that takes longer counts as failed. */
@@ -30,19 +35,49 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
     terminal.out(HELP);
     return EXIT_OK;
   }
-  const asJson = argv.includes('--json');
-  const rest = argv.filter((argument) => argument !== '--json');
-  const config = loadConfig({ argv: rest, env: terminal.env, readFile: terminal.readFile, hostname: terminal.hostname });
+  const { asJson, yes, pool, settings } = parseArguments(argv);
+  if (pool === '' || (yes && pool === undefined)) {
+    terminal.err('--experiment needs the name of an agent pool, and --yes needs --experiment\n');
+    return EXIT_CONFIG;
+  }
+  const config = loadConfig({ argv: settings, env: terminal.env, readFile: terminal.readFile, hostname: terminal.hostname });
   if (isConfigErrors(config)) {
     const checks = config.errors.map((message): Check => ({ area: 'config', status: 'failed', message }));
     terminal.out(asJson ? toJson(checks) : toLines(checks));
     return EXIT_CONFIG;
+  }
+  if (pool !== undefined) {
+    const { experiment } = await import('./experiment-command.ts');
+    return experiment(config, { pool, yes, asJson }, terminal);
   }
   // Loaded only now: the SDKs are most of the program, and configuration errors should be reported without waiting for them.
   const { makeChecks } = await import('./make-checks.ts');
   const checks = await makeChecks(config, systemClock, AbortSignal.timeout(TIMEOUT_MS));
   terminal.out(asJson ? toJson(checks) : toLines(checks));
   return checks.some(({ status }) => status === 'failed') ? EXIT_FAILED : EXIT_OK;
+}
+
+interface Arguments {
+  readonly asJson: boolean;
+  readonly yes: boolean;
+  /** Empty if the flag has no value. undefined: no experiment. */
+  readonly pool: string | undefined;
+  /** All other arguments. */
+  readonly settings: readonly string[];
+}
+
+function parseArguments(argv: readonly string[]): Arguments {
+  const at = argv.findIndex((argument) => argument === '--experiment' || argument.startsWith('--experiment='));
+  const [flag = '', next = ''] = at === -1 ? [] : argv.slice(at, at + 2);
+  const isJoined = flag.includes('=');
+  const value = isJoined ? flag.slice(flag.indexOf('=') + 1) : next.startsWith('-') ? '' : next;
+  const own = at === -1 ? [] : isJoined || value === '' ? [at] : [at, at + 1];
+  return {
+    asJson: argv.includes('--json'),
+    yes: argv.includes('--yes'),
+    pool: at === -1 ? undefined : value,
+    settings: argv.filter((argument, index) => !own.includes(index) && argument !== '--json' && argument !== '--yes'),
+  };
 }
 
 function countChecks(checks: readonly Check[]): Readonly<Record<Check['status'], number>> {

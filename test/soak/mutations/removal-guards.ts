@@ -164,4 +164,19 @@ export const REMOVAL_GUARDS: readonly GuardTable[] = [
     ],
   },
   { test: 'test/planning/scale-down/timers.test.ts', guards: ['time in which the cluster was not seen does not count as unneeded'] },
+  {
+    test: 'test/tools/doctor/experiment.test.ts',
+    guards: [
+      { title: 'the experiment deletes nothing that it did not make', row: 'is not known if several are new' },
+      { title: 'the experiment deletes nothing while another writer changes the size', row: 'is not known if another writer changed' },
+      { title: 'a pool whose condition has no effect gets no node', row: 'if a wrong tag is taken' },
+      {
+        title: 'an unchanged write of a pool whose count is not its size is not sent',
+        row: 'writes no pool whose size another writer changed',
+      },
+      { title: 'the second write of a size does not lower it', row: 'repeats no write of a size' },
+      { title: 'a request of the experiment passes the check of its origin', row: 'sends its token to no other host' },
+      { title: 'a report has no addresses, ids or names of resources', row: 'has no ids', change: ["'<resource>'", "'$&'"] },
+    ],
+  },
 ];
