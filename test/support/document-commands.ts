@@ -64,6 +64,7 @@ export const NOT_RUN: readonly { readonly pattern: RegExp; readonly why: string 
   },
   { pattern: /emulate --dir/, why: 'runs until it is stopped; tests of the emulated world start it' },
   { pattern: /^helm get values cluster-autoscaler\b/, why: 'needs a release of the Cluster Autoscaler' },
+  { pattern: /doctor .*--experiment\b/, why: 'measures a real Azure; its tests use the emulated one' },
   { pattern: /^aks-autoscaler init\b/, why: 'needs the right of a person in Azure; its tests use the emulated Azure' },
   { pattern: /^aks-autoscaler report\b/, why: 'needs a dry run of days; its tests and the demo with --shadow make one' },
   { pattern: /explain decision (?:ID|\S+) --history|--dump FILE/, why: 'needs the files of a daemon; the tests of explain make them' },
@@ -71,6 +72,7 @@ export const NOT_RUN: readonly { readonly pattern: RegExp; readonly why: string 
   { pattern: /\blab run\b/, why: 'takes minutes to hours; the tests of the laboratory run short ones' },
   { pattern: /\brecord --out\b/, why: 'follows a cluster for hours to days; its tests record simulated ones' },
   { pattern: /^curl -sG \$PROMETHEUS/, why: 'needs the Prometheus of a cluster' },
+  { pattern: /^curl -s "https:\/\/prices\.azure\.com/, why: 'needs the public price list; a test reads an imitated one' },
   { pattern: /^curl -sN/, why: 'a stream without an end; its test reads it' },
   { pattern: /report\?since/, why: 'only a dry run has a report; its test asks one' },
 ];
