@@ -21,6 +21,7 @@ import type { AzureOptions } from '../arm/options.ts';
 import { checkOrigin, parseAddress } from '../arm/request-addresses.ts';
 import { limitResponse } from '../arm/response-bodies.ts';
 import { createCredential } from '../arm/sdk-clients.ts';
+import { signInFailure } from '../arm/sign-in-errors.ts';
 
 /** One request. `path` is a path of ARM with its query, or the whole address of an operation as Azure returned it. */
 export interface RawRequest {
@@ -89,6 +90,8 @@ export function createRawRequests(options: AzureOptions, clock: ExperimentClock)
     } catch (thrown) {
       if (thrown instanceof AutoscalerError) throw thrown;
       if (signal.aborted && method === 'GET') throw new AutoscalerError({ kind: 'cancelled' }, `${what} was cancelled.`, { cause: thrown });
+      const signIn = signInFailure(what, thrown);
+      if (signIn !== undefined) throw signIn;
       const why = (thrown instanceof Error ? (thrown.message.split('\n')[0] ?? '') : String(thrown)).replace(/\.$/, '');
       const effect = method === 'GET' ? 'none' : 'unknown';
       throw new AutoscalerError({ kind: 'unavailable', effect }, `${what} got no response: ${why}.`, { cause: thrown });

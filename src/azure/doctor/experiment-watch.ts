@@ -25,6 +25,8 @@ export interface Fact {
 export interface ExperimentDeps extends WatchDeps {
   /** Called with each fact as soon as it is known, so that a failure loses none. */
   readonly note: (fact: Fact) => void;
+  /** Called right before the write that adds a node, with the command that deletes it if this process is killed. */
+  readonly onAdding: (command: string) => void;
 }
 
 /** What was seen of an operation. Durations are seconds. */

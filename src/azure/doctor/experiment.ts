@@ -155,6 +155,7 @@ async function grow(deps: ExperimentDeps, made: { growth?: Growth }, signal: Abo
   const write = pool.growth(read, read.size + 1, read.etag);
   // From here on it is unknown whether a node comes, until Azure answers.
   made.growth = { ...growth, accepted: false };
+  deps.onAdding(pool.deletionCommand('INSTANCE'));
   const response = await requests.send(write, signal);
   if (response.status >= 400 && response.status < 500) delete made.growth;
   else made.growth = { ...growth, accepted: response.status < 300 };
@@ -207,7 +208,7 @@ async function watchGrowth(
     sizes.note(secondsIn, String(size));
     counts.note(secondsIn, `${row.count ?? 'none'} (${row.provisioningState})`);
     const found = newInstanceOf(growth, instances, size);
-    if (found.kind === 'own') states.note(secondsIn, found.instance.state);
+    if (found.kind === 'own') states.note(secondsIn, found.instance.state || 'no state');
   });
   note({
     id: 'growth-operation',

@@ -7,7 +7,7 @@ import { loadConfig } from '../../config/load.ts';
 import type { Check } from './check.ts';
 import { EXIT_CONFIG, EXIT_FAILED, EXIT_OK, systemClock, type Terminal } from '../../cli/process/process.ts';
 
-const HELP = `Check whether the autoscaler can work here, and print a fix for each problem. Changes nothing.
+const HELP = `Check whether the autoscaler can work here, and print a fix for each problem. Changes nothing without --yes.
 
 Checks the identity, its roles, pools, subnets, quotas, permissions in the cluster, disruption
 budgets, rules of the configuration that match nothing, and the shared store if one is configured

@@ -30,7 +30,9 @@ export async function experiment(config: Config, request: ExperimentRequest, ter
     const { metadataEndpoint: endpoint } = config.azure;
     const options = { ...config.azure, ...(await findSubscriptionAndRegion(config.azure, { endpoint, clock, signal: stopping.signal })) };
     const requests = createRawRequests(options, clock);
-    const visit = await visitPool({ options, requests, clock, request, dryRun: config.dryRun, signal: stopping.signal });
+    const onAdding = (command: string): void =>
+      terminal.err(`Adding one node, and deleting it at the end. If this process is killed before, delete the newest one:\n  ${command}\n`);
+    const visit = await visitPool({ options, requests, clock, request, dryRun: config.dryRun, onAdding, signal: stopping.signal });
     const report = maskReport({ ...visit.report, requests: { ...requests.sent } }, visit.secretNames);
     terminal.out(request.asJson ? reportJson(report) : reportLines(report));
     // Beside the report, since it names resources.
@@ -51,6 +53,7 @@ interface VisitDeps {
   readonly request: ExperimentRequest;
   /** Nothing may be written. */
   readonly dryRun: boolean;
+  readonly onAdding: ExperimentDeps['onAdding'];
   readonly signal: AbortSignal;
 }
 
@@ -61,12 +64,12 @@ interface Visit {
 }
 
 /** @throws AutoscalerError if a read before the first write got no usable response. */
-async function visitPool({ options, requests, clock, request, dryRun, signal }: VisitDeps): Promise<Visit> {
+async function visitPool({ options, requests, clock, request, dryRun, onAdding, signal }: VisitDeps): Promise<Visit> {
   const pool = await findPool({ requests, options, signal }, request.pool);
   if (typeof pool === 'string') return { report: { pool: undefined, facts: [], plan: [], refused: pool }, secretNames: [] };
   const { secretNames } = pool;
   const facts: Fact[] = [];
-  const deps: ExperimentDeps = { requests, clock, pool, note: (fact) => void facts.push(fact) };
+  const deps: ExperimentDeps = { requests, clock, pool, note: (fact) => void facts.push(fact), onAdding };
   const shown = { pool: { name: pool.name, type: pool.type, vmSize: pool.vmSize }, facts };
   await measureReads(deps, signal);
   const before: PoolBefore = {
