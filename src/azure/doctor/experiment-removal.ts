@@ -28,10 +28,10 @@ const TRY_AGAIN_MS = 5_000;
 export async function removeOwnInstance(deps: ExperimentDeps, growth: Growth): Promise<Removal> {
   const signal = new AbortController().signal;
   let last = 'no new instance was listed within 15 minutes';
-  const deleting: Deleting = { attempt: 0 };
-  for (; deleting.attempt < MOST_TRIES; deleting.attempt++) {
+  const state: RemovalState = { attempt: 0, accepted: false };
+  for (; state.attempt < MOST_TRIES; state.attempt++) {
     try {
-      const done = await tryRemoval(deps, growth, deleting, signal);
+      const done = await tryRemoval(deps, growth, state, signal);
       if (typeof done !== 'string') return done;
       last = done;
     } catch (thrown) {
@@ -39,34 +39,49 @@ export async function removeOwnInstance(deps: ExperimentDeps, growth: Growth): P
     }
     await deps.clock.sleep(TRY_AGAIN_MS, signal);
   }
-  return left(deps, last, []);
+  return left(deps, last, state.own === undefined ? [] : [state.own]);
 }
 
 /** @returns a reason to try again, or the end. @throws AutoscalerError if no response came. */
-async function tryRemoval(deps: ExperimentDeps, growth: Growth, deleting: Deleting, signal: AbortSignal): Promise<Removal | string> {
+async function tryRemoval(deps: ExperimentDeps, growth: Growth, state: RemovalState, signal: AbortSignal): Promise<Removal | string> {
   const { pool, requests } = deps;
   const { instances } = await pool.listInstances(signal);
-  if (deleting.key !== undefined)
-    return instances.every(({ key }) => key !== deleting.key) ? { removed: true } : 'the deletion has not ended';
-  const { size } = await pool.readSize(signal);
-  noteSize(growth, size);
-  const found = newInstanceOf(growth, instances, size);
-  if (found.kind === 'none')
-    return growth.accepted ? 'no new instance is listed' : 'no usable response came, and no new instance is listed';
-  // A read of the size may be behind a write, for a moment.
-  if (found.kind === 'unclear')
-    return size === growth.from && deleting.attempt < LATE_TRIES ? found.why : left(deps, found.why, found.instances);
-  const response = await requests.send(pool.deletion(found.instance), signal);
+  const { own } = state;
+  if (own !== undefined && instances.every(({ key }) => key !== own.key)) return { removed: true };
+  if (state.accepted) return 'the deletion has not ended';
+  const found = own ?? (await findOwn(deps, { growth, instances, isLate: state.attempt >= LATE_TRIES }, signal));
+  if (typeof found === 'string' || 'removed' in found) return found;
+  // What was proved once stays true: a deletion without a response is sent again.
+  state.own = found;
+  const response = await requests.send(pool.deletion(found), signal);
   if (response.status >= 300) return `the deletion was refused: ${describeAnswer(response)}`;
-  deleting.key = found.instance.key;
-  return afterDeletion(deps, { growth, response, key: found.instance.key }, signal);
+  state.accepted = true;
+  return afterDeletion(deps, { growth, response, key: found.key }, signal);
 }
 
-interface Deleting {
+interface RemovalState {
   /** From 0. */
   attempt: number;
-  /** The instance whose deletion Azure accepted. */
-  key?: string;
+  /** The instance that is known to be the experiment's own. */
+  own?: SeenInstance;
+  /** Whether Azure accepted its deletion. */
+  accepted: boolean;
+}
+
+/** @returns a reason to look again, the end, or the instance to delete. */
+async function findOwn(
+  deps: ExperimentDeps,
+  { growth, instances, isLate }: { readonly growth: Growth; readonly instances: readonly SeenInstance[]; readonly isLate: boolean },
+  signal: AbortSignal,
+): Promise<SeenInstance | Removal | string> {
+  const { size } = await deps.pool.readSize(signal);
+  noteSize(growth, size);
+  const found = newInstanceOf(growth, instances, size);
+  if (found.kind === 'own') return found.instance;
+  // A read may be behind a write, for a moment. After that, the old size means that the write had no effect, or was undone.
+  const isOldSize = size === growth.from;
+  if (found.kind === 'none') return isOldSize && isLate ? { removed: true } : 'no new instance is listed';
+  return isOldSize && !isLate ? found.why : left(deps, found.why, found.instances);
 }
 
 async function afterDeletion(

@@ -159,6 +159,14 @@ describe('doctor --experiment', () => {
         effect: { kind: 'answer', status: 409, body: { error: { code: 'OperationNotAllowed', message: 'Busy.' } } },
       },
     ],
+    [
+      'the answer to the deletion is lost',
+      { id: 'f', match: { method: 'POST', pathGlob: '**/delete', times: 1 }, effect: { kind: 'reset', afterEffect: true } },
+    ],
+    [
+      'the deletion is lost',
+      { id: 'f', match: { method: 'POST', pathGlob: '**/delete', times: 1 }, effect: { kind: 'reset', afterEffect: false } },
+    ],
   ])('deletes its node although %s', async (_, fault) => {
     const of = await begin();
     of.arm.control.addFault(fault);
@@ -180,6 +188,25 @@ describe('doctor --experiment', () => {
     expect(err).toMatch(/az vmss delete-instances -g \S+ -n \S+ --instance-ids \d+\n/);
     expect(out).not.toContain('vmss delete-instances');
     expect(removalsOf(of)).toEqual([]);
+  });
+
+  it('has nothing to delete if its write never had an effect', async () => {
+    const of = await begin();
+    of.arm.control.addFault({
+      id: 'lost',
+      match: { method: 'PUT', pathGlob: '**/virtualMachineScaleSets/*', nth: 1 },
+      effect: { kind: 'reset', afterEffect: false },
+    });
+    const { code, report } = await experiment(of);
+    expect([code, report.removed, sizeOf(of)]).toEqual([1, true, 2]);
+    expect(removalsOf(of)).toEqual([]);
+  });
+
+  it('leaves nothing behind if Azure has no stock', async () => {
+    const of = await begin({}, { stock: { 'Standard_D4s_v5/0': 0 } });
+    const { report } = await experiment(of);
+    expect(report.facts.find(({ id }) => id === 'growth-operation')?.seen).toMatch(/end Failed/);
+    expect([report.removed, sizeOf(of)]).toEqual([true, 2]);
   });
 
   it('deletes nothing if another writer adds a node meanwhile', async () => {
