@@ -53,10 +53,11 @@ async function tryRemoval(deps: ExperimentDeps, growth: Growth, state: RemovalSt
   if (typeof found === 'string' || 'removed' in found) return found;
   // What was proved once stays true: a deletion without a response is sent again.
   state.own = found;
+  const { etag } = await pool.readSize(signal);
   const response = await requests.send(pool.deletion(found), signal);
   if (response.status >= 300) return `the deletion was refused: ${describeAnswer(response)}`;
   state.accepted = true;
-  return afterDeletion(deps, { growth, response, key: found.key }, signal);
+  return afterDeletion(deps, { growth, response, key: found.key, etag }, signal);
 }
 
 interface RemovalState {
@@ -84,19 +85,28 @@ async function findOwn(
   return isOldSize && !isLate ? found.why : left(deps, found.why, found.instances);
 }
 
+interface DeletionSent {
+  readonly growth: Growth;
+  readonly response: RawResponse;
+  /** Of the instance. */
+  readonly key: string;
+  /** The entity tag before the deletion. */
+  readonly etag: string | undefined;
+}
+
 async function afterDeletion(
   { pool, note, ...deps }: ExperimentDeps,
-  { growth, response, key }: { readonly growth: Growth; readonly response: RawResponse; readonly key: string },
+  { growth, response, key, etag }: DeletionSent,
   signal: AbortSignal,
 ): Promise<Removal | string> {
   const operation = await followOperation({ pool, ...deps }, response, signal);
   const { instances } = await pool.listInstances(signal);
-  const { size } = await pool.readSize(signal);
+  const { size, etag: etagAfter } = await pool.readSize(signal);
   const isGone = instances.every((each) => each.key !== key);
   note({
     id: 'deletion',
     question: 'How does the deletion go, and what is the size after it?',
-    seen: `${describeAnswer(response)}; ${describeOperation(operation)}; size ${size ?? 'unknown'} (${growth.from} before), instance ${isGone ? 'gone' : 'still listed'}`,
+    seen: `${describeAnswer(response)}; ${describeOperation(operation)}; size ${size ?? 'unknown'} (${growth.from} before), instance ${isGone ? 'gone' : 'still listed'}, entity tag ${etag === etagAfter ? 'the same' : 'moved'}`,
     meaning: size === growth.from ? 'A deletion lowers the size by itself.' : 'The size did not follow: report it.',
   });
   return isGone ? { removed: true } : 'the deletion has not ended';

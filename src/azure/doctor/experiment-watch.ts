@@ -95,9 +95,20 @@ function errorOf({ body, code, message }: RawResponse): readonly [code: string, 
 /** One line over what an operation did. */
 export function describeOperation({ words, retryAfter, tookSeconds, end, code, message }: OperationSeen): string {
   if (end === 'no operation') return 'the response named no operation';
-  const waits = [...new Set(retryAfter.map((each) => each ?? 'none'))].join(', ');
+  const waits = runsOf(retryAfter.map((each) => each ?? 'none')).join(', ');
   const error = code === '' ? '' : `, ${code}: ${message}`;
   return `operation ${words.join(' > ')} in ${tookSeconds} s, Retry-After ${waits}, end ${end}${error}`;
+}
+
+/** `97, none x 12`: in order, without repetitions. */
+function runsOf(texts: readonly string[]): readonly string[] {
+  const runs: { readonly text: string; times: number }[] = [];
+  for (const text of texts) {
+    const last = runs.at(-1);
+    if (last?.text === text) last.times += 1;
+    else runs.push({ text, times: 1 });
+  }
+  return runs.map(({ text, times }) => (times === 1 ? text : `${text} x ${times}`));
 }
 
 /** `HTTP 409 OperationNotAllowed after 1.2 s: message`. */

@@ -200,9 +200,11 @@ async function watchGrowth(
 ): Promise<void> {
   const { pool, note } = deps;
   const [states, sizes, counts] = [new Timeline(), new Timeline(), new Timeline()];
+  const tags = new Set<string>();
   const operation = await followOperation(deps, response, signal, async (secondsIn) => {
     const { instances } = await pool.listInstances(signal);
-    const { size } = await pool.readSize(signal);
+    const { size, etag = 'none' } = await pool.readSize(signal);
+    tags.add(etag);
     const { row } = await pool.readPool(signal);
     noteSize(growth, size);
     sizes.note(secondsIn, String(size));
@@ -225,7 +227,7 @@ async function watchGrowth(
   note({
     id: 'size-follows',
     question: "When do the size and AKS's count follow?",
-    seen: `size ${sizes.text}; count of AKS ${counts.text}`,
+    seen: `size ${sizes.text}; count of AKS ${counts.text}; entity tags meanwhile: ${tags.size}`,
     meaning:
       pool.type === 'scale set' ? 'A count that stays behind is set again by the next operation of AKS.' : 'The count is the target.',
   });
@@ -238,16 +240,23 @@ function stopped(why: string): AutoscalerError {
 
 /** Names alone: values are ids and signed addresses. */
 function headerNames({ headers }: RawResponse): string {
-  return Object.keys(headers)
-    .filter((name) => /^(?:azure-|etag|location|retry-after|x-ms-request-charge|x-ms-ratelimit)/.test(name))
-    .sort()
-    .join(', ');
+  const names = Object.keys(headers).filter((name) =>
+    /^(?:azure-|etag|location|retry-after|x-ms-request-charge|x-ms-ratelimit)/.test(name),
+  );
+  return names.map(shortName).sort().join(', ');
 }
 
-/** Names and numbers of the rate limits. */
+/** Names and numbers of the rate limits, the charge first. */
 function limitHeaders({ headers }: RawResponse): string {
-  const found = Object.entries(headers).filter(([name]) => name.startsWith('x-ms-ratelimit') || name === 'x-ms-request-charge');
-  return found.length === 0 ? 'no header of a limit' : found.map(([name, value]) => `${name} ${value}`).join(', ');
+  const { 'x-ms-request-charge': charge = 'none' } = headers;
+  const limits = Object.entries(headers).filter(([name]) => name.startsWith('x-ms-ratelimit'));
+  const shown = limits.map(([name, value]) => `${shortName(name)} ${value.replaceAll('Microsoft.Compute/', '')}`);
+  return [`x-ms-request-charge ${charge}`, ...shown].join(', ');
+}
+
+/** `x-ms-ratelimit-remaining-resource` is `remaining-resource`: a report has room for few of these names. */
+function shortName(header: string): string {
+  return header.replace('x-ms-ratelimit-', '');
 }
 
 function tagIn(body: unknown): string | undefined {

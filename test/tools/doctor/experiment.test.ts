@@ -86,7 +86,7 @@ describe('doctor --experiment', () => {
     expect(seen.get('growth-answer')).toMatch(/^HTTP 20\d/);
     expect(seen.get('old-tag')).toMatch(/^HTTP 4(?:09|12)/);
     expect(seen.get('growth-operation')).toMatch(/end Succeeded/);
-    expect(seen.get('deletion')).toMatch(/size 2 \(2 before\), instance gone$/);
+    expect(seen.get('deletion')).toMatch(/size 2 \(2 before\), instance gone, entity tag moved$/);
     expect(removalsOf(of)).toHaveLength(1);
     expect(sizeOf(of)).toBe(2);
     const { subscriptionId, nodeResourceGroup, clusterResourceGroup } = of.spec;
