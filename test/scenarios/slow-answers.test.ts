@@ -22,11 +22,11 @@ const sizes = (world: VirtualRun): number =>
   world.world.cluster.store.list('nodes').filter(({ metadata }) => metadata.labels?.['agentpool'] === 'mixed').length;
 
 /** The next write of the pool through AKS is answered like this. */
-function refuseOnce(world: VirtualRun, status: number, code: string): void {
+function refuseOnce(world: VirtualRun, status: number, code: string, message = 'AKS says why.'): void {
   world.world.arm.control.addFault({
     id: 'refused',
     match: { method: 'PUT', pathGlob: '**/agentPools/mixed', times: 1 },
-    effect: { kind: 'answer', status, body: { code, message: 'AKS says why.' } },
+    effect: { kind: 'answer', status, body: { code, message } },
   });
 }
 
@@ -58,9 +58,12 @@ describe('a write that AKS answers after 8 s', () => {
     },
   );
 
-  it('and then refuses since another writer came first: planned again at once, and nothing is written twice', async () => {
+  it.each([
+    ['another writer came first', 412, 'PreconditionFailed', 'The entity tag does not match.'],
+    ['it does something else', 409, 'OperationNotAllowed', 'Another agentpool operation (mixed - Creating) is in progress'],
+  ])('and then refuses since %s: planned again at once, and nothing is written twice', async (_why, ...refusal) => {
     const world = await slowWorld();
-    refuseOnce(world, 412, 'PreconditionFailed');
+    refuseOnce(world, ...refusal);
     world.world.cluster.apply(pods('slow', 'mixed'));
     await world.until('two writes', () => putsOf(world, 'mixed').length === 2, 2 * MINUTE);
     const [first, second] = putsOf(world, 'mixed').map(({ at }) => at);

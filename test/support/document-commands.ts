@@ -57,6 +57,7 @@ export const NOT_RUN: readonly { readonly pattern: RegExp; readonly why: string 
     why: 'the gate runs it, or it takes minutes and changes nothing',
   },
   { pattern: /^docker run\b.*aks-autoscaler-world$/, why: 'needs a container engine; npm run image -- world starts the same program' },
+  { pattern: /^npm run wire\b/, why: 'needs recordings that a person provides; its own tests have some of each form' },
   { pattern: /^npm run versus\b/, why: 'needs a Cluster Autoscaler, and takes minutes; a test reads its report' },
   {
     pattern: /^(?:git clone\b.*autoscaler|sed -i .*benchmark_runonce_test|go -C \.\.\/autoscaler\/)/,

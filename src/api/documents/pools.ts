@@ -88,7 +88,9 @@ function demandOf({ pods: { scaleUp }, report }: DocumentInput): PoolDemand {
   }
   const increases = report.rounds.flatMap((round) => round.increases);
   const accepted = new Map(
-    increases.flatMap(({ increase, outcome }) => (outcome.kind === 'accepted' || outcome.kind === 'sent' ? [[increase.group, outcome.target]] : [])),
+    increases.flatMap(({ increase, outcome }) =>
+      outcome.kind === 'accepted' || outcome.kind === 'sent' ? [[increase.group, outcome.target]] : [],
+    ),
   );
   return { skips, waiting, accepted };
 }
