@@ -66,7 +66,7 @@ export const ARGUED: readonly ArguedDifference[] = [
   {
     route: '*AgentPool*',
     what: 'only the world has body properties.eTag',
-    reason: 'The same.',
+    reason: 'As above: a field that recorded documents are too old for.',
     date: '2026-11-24',
   },
   {
@@ -96,7 +96,7 @@ export const ARGUED: readonly ArguedDifference[] = [
   {
     route: '*AgentPool*',
     what: 'only the world has body properties.virtualMachine*',
-    reason: 'The same preview.',
+    reason: 'As above: a preview of 2023.',
     date: '2026-11-24',
   },
   {
@@ -126,7 +126,7 @@ export const ARGUED: readonly ArguedDifference[] = [
   {
     route: '*AgentPool*',
     what: 'only the world has body properties.securityProfile*',
-    reason: 'The same.',
+    reason: 'As above: documents of 2026 have it.',
     date: '2026-11-24',
   },
   {

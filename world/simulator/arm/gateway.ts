@@ -65,7 +65,7 @@ function withCommonHeaders(world: ArmWorld, request: ArmRequest, reply: ArmReply
 /** AKS names no character set (recorded by azure-service-operator, August 2026). */
 function isByAks({ path }: ArmRequest, { body, headers }: ArmReply): boolean {
   const isByGateway = headers?.['x-ms-failure-cause'] === 'gateway';
-  return body !== undefined && !isByGateway && /\/providers\/microsoft\.containerservice\//i.test(path);
+  return body !== undefined && typeof body !== 'string' && !isByGateway && /\/providers\/microsoft\.containerservice\//i.test(path);
 }
 
 // What ARM's gateway refuses itself, before a resource provider handles the request.
