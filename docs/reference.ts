@@ -46,7 +46,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   'azure.location': 'region of the cluster; if absent, that of this node, from its metadata endpoint',
   'azure.enableForceDelete': 'delete instances with forceDeletion',
   'azure.requestTimeout': 'timeout of one call to Azure',
-  'azure.maxConcurrentCalls': 'maximum number of concurrent calls to Azure',
+  'azure.maxConcurrentCalls': 'maximum number of concurrent calls to Azure; writes that AKS answers slowly have as many of their own',
   'azure.writePath':
     'vmss: sizes are written to the scale set; agentPool: through AKS, so that the count of AKS stays correct (tag k8s.io_cluster-autoscaler_write-path per set)',
   'azure.syncAgentPoolCount':

@@ -18,7 +18,7 @@ export type AnsweredIncrease =
   | { readonly kind: 'withheld'; readonly group: NodeGroupId };
 
 /**
- * The write was sent and is not answered yet: AKS takes up to 11 s for that, as its own client recorded in 2025 and 2026. The view shows the
+ * The write is on its way, and is not answered yet: AKS takes up to 11 s for that, as its own client recorded in 2025 and 2026. The view shows the
  * new size already, and the group takes no other write before the answer.
  */
 export interface SentIncrease {

@@ -89,6 +89,26 @@ describe('a write that AKS answers after 8 s', () => {
     expect(world.world.violations()).toEqual([]);
   });
 
+  it('and nine more pools like it: the writes and reads of another pool find a way past them', async () => {
+    const names = Array.from({ length: 10 }, (_, at) => `mixed${at}`);
+    const many = names.map((name) => aPool({ name, kind: 'vms-pool', count: 1, labels: { place: name } }));
+    const world = await slowWorld({}, [...many, GENERAL]);
+    for (const name of names) world.world.cluster.apply(pods(name, name, 2));
+    await world.until('writes through AKS', () => names.some((name) => putsOf(world, name).length === 1), MINUTE);
+    await world.advance(2 * SECOND);
+    const beganMs = world.clock.now();
+    world.world.cluster.apply(pods('quick', 'general'));
+    await world.until('a write of the other pool', () => putsOf(world, 'general').length === 1, 40 * SECOND);
+    expect(world.clock.now() - beganMs).toBeLessThanOrEqual(2 * SECOND);
+    await world.until(
+      'all bound',
+      () => [...names.map((name) => bound(world, name) === 2), bound(world, 'quick') === 3].every(Boolean),
+      15 * MINUTE,
+    );
+    expect(names.map((name) => putsOf(world, name).length)).toEqual(names.map(() => 1));
+    expect(world.world.violations()).toEqual([]);
+  });
+
   it('uses its quota up meanwhile: no other pool asks for the same cores', async () => {
     // System, mixed and general have a node of 4 each; the slow pods need two more.
     const world = await slowWorld({}, [MIXED, GENERAL], { standardDSv5Family: 20 });

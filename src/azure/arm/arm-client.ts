@@ -13,7 +13,7 @@ import { AutoscalerError } from '../../lib/errors.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { isRecord } from './error-bodies.ts';
 import { classifyResponse, lostResponse } from './errors.ts';
-import { describeCall, isWrite, type ArmCall } from './call-list.ts';
+import { describeCall, isSlow, isWrite, type ArmCall } from './call-list.ts';
 import { streamFor, type Random } from '../../lib/random.ts';
 import { checkOrigin, redirectNotFollowed, type PageAddresses } from './request-addresses.ts';
 import { limitResponse, mappableBody } from './response-bodies.ts';
@@ -28,6 +28,7 @@ interface ArmCallsDeps {
   /** The only origin that requests go to, as a URL. */
   readonly endpoint: string;
   readonly timeoutMs: number;
+  /** Of calls that are answered soon. As many slow ones may be in flight beside them. */
   readonly maxConcurrent: number;
   readonly rateLimit?: AzureOptions['rateLimit'];
   readonly readRetries?: AzureOptions['readRetries'];
@@ -52,6 +53,8 @@ const WRITE_PRIORITY = 1;
 export class ArmCalls {
   readonly #deps: ArmCallsDeps;
   readonly #slots: Semaphore;
+  /** For calls that would keep the slots of others for many seconds. */
+  readonly #slowSlots: Semaphore;
   /** Passes the call to the pipeline policy. The SDK drops options, including the abort signal, from its second page on. */
   readonly #current = new AsyncLocalStorage<CurrentCall>();
   /** The user's own limits. A call waits for its allowance; none is refused. If undefined, only Azure's limits apply, by its headers. */
@@ -63,6 +66,7 @@ export class ArmCalls {
     this.#deps = deps;
     this.#origin = new URL(deps.endpoint).origin;
     this.#slots = new Semaphore(Math.max(1, deps.maxConcurrent));
+    this.#slowSlots = new Semaphore(Math.max(1, deps.maxConcurrent));
     const { rateLimit } = deps;
     if (rateLimit !== undefined)
       this.#ownLimits = { read: new Allowance(limitOfRate(rateLimit.read)), write: new Allowance(limitOfRate(rateLimit.write)) };
@@ -140,7 +144,9 @@ export class ArmCalls {
 
   async #acquireSlot(call: ArmCall, signal: AbortSignal): Promise<() => void> {
     if (signal.aborted) throw cancelled(call);
-    const acquired = this.#slots.acquire(1, isWrite(call) ? WRITE_PRIORITY : 0);
+    // guard: writes that AKS answers slowly leave all slots to other calls
+    const slots = isSlow(call) ? this.#slowSlots : this.#slots;
+    const acquired = slots.acquire(1, isWrite(call) ? WRITE_PRIORITY : 0);
     const [, release] = await withAbort(acquired, signal, { error: () => cancelled(call), late: ([, free]) => free() });
     return release;
   }

@@ -86,7 +86,7 @@ function logIncrease({ increase, outcome }: IncreaseRecord, { log }: LoopDeps): 
       log.info(facts, 'Scale-up accepted');
       return;
     case 'sent':
-      log.info(facts, 'Scale-up sent; its answer is awaited while the loop goes on');
+      log.info(facts, 'Scale-up not answered yet; the loop goes on without it');
       return;
     case 'conflict':
       log.info({ ...facts, observed: outcome.observed }, 'Node group changed since the plan was made; planning again');

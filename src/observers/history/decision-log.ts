@@ -180,7 +180,7 @@ function describeOutcome(outcome: IncreaseOutcome): string {
     case 'accepted':
       return 'accepted';
     case 'sent':
-      return 'sent, and not answered yet';
+      return 'not answered yet';
     case 'conflict':
       return 'not written: another writer had changed the pool';
     case 'refused':

@@ -130,9 +130,7 @@ describe('an increase that Azure answers after its loop has ended', () => {
 
   it('is a decision at once, and a change when it is answered', () => {
     expect(seen({ records: [SENT] }).changes({})).toEqual([]);
-    expect(sentences({ records: [SENT] }).map(({ sentence }) => sentence)).toEqual([
-      'a 1 -> 2 for 2 pods of default/web sent, and not answered yet',
-    ]);
+    expect(sentences({ records: [SENT] }).map(({ sentence }) => sentence)).toEqual(['a 1 -> 2 for 2 pods of default/web not answered yet']);
     const history = seen({ records: [SENT] }, { afterMs: MINUTE, answered: [answer(accepted)] });
     const [decision] = history.decisions({ limit: 10 });
     expect(history.changes({})).toMatchObject([{ atMs: START_MS + 8_000, outcome: 'accepted', decision: decision?.id }]);

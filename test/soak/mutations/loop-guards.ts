@@ -30,6 +30,10 @@ export const LOOP_GUARDS: readonly GuardTable[] = [
       'a write that takes long holds up no other pool',
       'pods of a write that was refused late wait for no regular loop',
       { title: 'nodes of an increase use up quota as soon as it is sent', change: [" || written.kind === 'sent'", ''] },
+      {
+        title: 'writes that AKS answers slowly leave all slots to other calls',
+        change: ['isSlow(call) ? this.#slowSlots : this.#slots', 'this.#slots'],
+      },
       'a pool with an unanswered write takes no other one',
       'a write without success holds its pool no longer than it takes to read back',
     ],
