@@ -142,6 +142,20 @@ export interface NodeGroup {
   readonly aksCount: number | undefined;
 }
 
+/** What may be unknown of a group. */
+export type UnknownOfGroup = 'poolLimit' | 'configuredMax' | 'sharedPool' | 'maxFrom' | 'agentPool' | 'sizeFamily' | 'aksCount';
+
+/** Nothing is known of these parts of a group. */
+export const NOTHING_KNOWN: Readonly<Record<UnknownOfGroup, undefined>> = {
+  poolLimit: undefined,
+  configuredMax: undefined,
+  sharedPool: undefined,
+  maxFrom: undefined,
+  agentPool: undefined,
+  sizeFamily: undefined,
+  aksCount: undefined,
+};
+
 /** Whether the group is atomic: its nodes come and are removed together or not at all. */
 export function isWhole({ options }: Pick<NodeGroup, 'options'>): boolean {
   return options.zeroOrMax === true;

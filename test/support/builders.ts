@@ -2,7 +2,7 @@
 import { blockTexts, recordedBlocks, type BlockTexts } from '../../src/domain/group-blocks.ts';
 import { nodeGroupId, instanceKey, type InstanceKey, type NodeGroupId } from '../../src/domain/ids.ts';
 import type { CapacityKind, CapacityObjectRef, CapacityObjects, CapacityQuota } from '../../src/domain/capacity-objects.ts';
-import type { Instance, NodeGroup } from '../../src/domain/node-group.ts';
+import { type Instance, type NodeGroup, NOTHING_KNOWN } from '../../src/domain/node-group.ts';
 import type { Node } from '../../src/domain/node.ts';
 import type { CloudView, ClusterView, Observation } from '../../src/domain/observation.ts';
 import type { Pod, PodShape } from '../../src/domain/pod.ts';
@@ -178,13 +178,7 @@ export function aGroup(options: GroupOptions = {}): NodeGroup {
     zones: [],
     options: {},
     blocks: recordedBlocks({ frozen, growthHeld, lastResort, deletionsWait }),
-    poolLimit: undefined,
-    configuredMax: undefined,
-    sharedPool: undefined,
-    maxFrom: undefined,
-    agentPool: undefined,
-    sizeFamily: undefined,
-    aksCount: undefined,
+    ...NOTHING_KNOWN,
     ...rest,
   };
 }

@@ -49,7 +49,7 @@ export async function measureReads({ requests, pool, note }: ExperimentDeps, sig
   note({
     id: 'list-charge',
     question: 'What does a list of the instances cost?',
-    seen: `${instances.length} instances: ${limitHeaders(response)}`,
+    seen: `${instances.length} listed: ${limitHeaders(response)}`,
     meaning: 'The daemon plans its lists by these numbers.',
   });
   if (single !== undefined) {

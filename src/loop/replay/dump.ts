@@ -6,7 +6,7 @@
 import { AutoscalerError } from '../../lib/errors.ts';
 import type { LoopState } from '../../domain/loop-state.ts';
 import { blockTexts, recordedBlocks, type BlockTexts } from '../../domain/group-blocks.ts';
-import type { NodeGroup } from '../../domain/node-group.ts';
+import { type NodeGroup, NOTHING_KNOWN, type UnknownOfGroup } from '../../domain/node-group.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { Pod, PodShape } from '../../domain/pod.ts';
 import type { Policy } from '../../domain/policy.ts';
@@ -73,8 +73,8 @@ export function readDump(text: string, names: ResourceNames): Dump {
 }
 
 /** A dump has the sentences of a group's blocks, and nothing that is unknown. */
-type StoredGroup = Omit<NodeGroup, 'blocks' | Unknowable> & BlockTexts & { readonly [Key in Unknowable]?: NonNullable<NodeGroup[Key]> };
-type Unknowable = 'poolLimit' | 'configuredMax' | 'sharedPool' | 'maxFrom' | 'agentPool' | 'sizeFamily' | 'aksCount';
+type StoredGroup = Omit<NodeGroup, 'blocks' | UnknownOfGroup> &
+  BlockTexts & { readonly [Key in UnknownOfGroup]?: NonNullable<NodeGroup[Key]> };
 type StoredObservation = Omit<Observation, 'cloud'> & {
   readonly cloud: Omit<Observation['cloud'], 'groups'> & { readonly groups: readonly StoredGroup[] };
 };
@@ -89,16 +89,6 @@ function storedObservation(observation: Observation): StoredObservation {
   );
   return { ...observation, cloud: { ...cloud, groups } };
 }
-
-const NOTHING_KNOWN: Readonly<Record<Unknowable, undefined>> = {
-  poolLimit: undefined,
-  configuredMax: undefined,
-  sharedPool: undefined,
-  maxFrom: undefined,
-  agentPool: undefined,
-  sizeFamily: undefined,
-  aksCount: undefined,
-};
 
 function totalObservation(stored: StoredObservation): Observation {
   const { cloud } = stored;

@@ -115,7 +115,7 @@ async function planOf({ options, pool, before, clock }: PlanDeps, signal: AbortS
     '     AKS brings a pool in step with what is pending in it at every write: choose a pool that nothing depends on.',
     '     Stop every autoscaler of the cluster first: it could change the size between a read and a write.',
     `  2. It adds one node, ${size ?? 0} to ${(size ?? 0) + 1}, and repeats this write with the old entity tag.`,
-    '  3. It deletes this node again, also after a failure or Ctrl-C, and no other one.',
+    '  3. It deletes this node again, also after a failure or Ctrl-C, and no other one. Nothing is drained: pods that came to it end with it.',
     `Cost: one ${pool.vmSize} for these minutes; ${rate}.`,
     shell`To go on: aks-autoscaler doctor --experiment ${pool.name} --yes, with the same settings.`,
   ];

@@ -9,7 +9,7 @@ import { attachLimits, templateFromSize } from '../../azure/templates/from-size.
 import { customDaemonsOn, findCustomDaemons } from '../../azure/templates/custom-daemons.ts';
 import { staticPodsOf } from '../../azure/templates/node-pods.ts';
 import { instanceKey, nodeGroupId } from '../../domain/ids.ts';
-import type { Instance, NodeGroup } from '../../domain/node-group.ts';
+import { type Instance, type NodeGroup, NOTHING_KNOWN } from '../../domain/node-group.ts';
 import type { Node } from '../../domain/node.ts';
 import type { CloudView, ClusterView } from '../../domain/observation.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
@@ -116,13 +116,7 @@ function groupOf(given: PoolInput): NodeGroup {
     zones: pool.zones,
     options: optionTagsOf(pool.tags),
     blocks: NO_BLOCKS,
-    poolLimit: undefined,
-    configuredMax: undefined,
-    sharedPool: undefined,
-    maxFrom: undefined,
-    agentPool: undefined,
-    sizeFamily: undefined,
-    aksCount: undefined,
+    ...NOTHING_KNOWN,
   };
 }
 
