@@ -51,7 +51,9 @@ describe('work of AKS itself, which the state of the pool does not show', () => 
         busy: true,
         reason: expect.stringContaining('is in progress'),
       });
-      await s.pass(30_000);
+      // At once again, it is not sent: the fault is there twice only.
+      expect(await s.increase(SMALL_GROUP, 1)).toMatchObject({ kind: 'refused', reason: expect.stringContaining('next try') });
+      await s.pass(60_000);
     }
     expect(s.counts()).toEqual({ [SMALL]: 3 });
     expect(await s.increase(SMALL_GROUP, 1)).toMatchObject({ kind: 'accepted', target: 4 });

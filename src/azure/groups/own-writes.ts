@@ -66,13 +66,18 @@ const REFUSED: ClosureTimes = { firstMs: 60_000, longestMs: 5 * 60_000 };
 /** People set locks on purpose, and each try may drain a node in vain. */
 const LOCK: ClosureTimes = { firstMs: 10 * 60_000, longestMs: 60 * 60_000 };
 
+/** AKS works on the pool or the cluster for a minute or so, and takes 20 writes of a pool at once and then one a minute, refused ones included. */
+const IN_PROGRESS: ClosureTimes = { firstMs: 20_000, longestMs: 60_000 };
+
+type RefusedWrite = Extract<ChangeBlock, { readonly code: 'write-refused' }>;
+
 interface ActiveBackoff extends Closure {
   readonly block: ChangeBlock;
 }
 
 /**
- * Groups whose last write Azure refused permanently: a missing permission, an invalid request, or a lock. They back off, longer
- * each time, so that other groups are used and no node is drained in vain.
+ * Groups whose last write Azure refused, and whose next one would meet the same for a while: a missing permission, an invalid request, a lock, or
+ * work of AKS itself. They back off, longer each time, so that other groups are used and no node is drained in vain.
  */
 export class WriteBackoffs {
   readonly #backoffs = new Map<string, ActiveBackoff>();
@@ -80,11 +85,19 @@ export class WriteBackoffs {
   /** Records the outcome of a write; `error` undefined: Azure accepted it. Returns why the group backs off now, if it does. */
   recordOutcome(group: string, error: AutoscalerError | undefined, nowMs: number): ChangeBlock | undefined {
     if (error === undefined) this.#backoffs.delete(group);
-    const backoff = error === undefined ? undefined : backoffAfter(error);
-    if (error === undefined || backoff === undefined) return undefined;
-    const durationMs = Math.max(backoff.firstMs, nextDurationMs(backoff, this.#backoffs.get(group)));
+    const times = error === undefined ? undefined : backoffAfter(error);
+    return error === undefined || times === undefined ? undefined : this.#close(group, times, { message: error.message, nowMs });
+  }
+
+  /** An increase was refused since AKS works on the pool or the cluster. Returns how long the group backs off. */
+  recordInProgress(group: string, { message }: AutoscalerError, nowMs: number): RefusedWrite {
+    return this.#close(group, IN_PROGRESS, { message, nowMs });
+  }
+
+  #close(group: string, times: ClosureTimes, { message, nowMs }: { readonly message: string; readonly nowMs: number }): RefusedWrite {
+    const durationMs = Math.max(times.firstMs, nextDurationMs(times, this.#backoffs.get(group)));
     const untilMs = nowMs + durationMs;
-    const block: ChangeBlock = { code: 'write-refused', untilMs, message: error.message };
+    const block: RefusedWrite = { code: 'write-refused', untilMs, message };
     this.#backoffs.set(group, { untilMs, durationMs, block });
     return block;
   }

@@ -255,7 +255,11 @@ async function refusedOrLost<Read extends SizeRead>(
   if (shown === undefined) return failed;
   if (!lost && shown !== read.shown) return conflict;
   // guard: work of AKS itself says nothing against the pool
-  if (isOperationInProgress(error)) return busy(group, error.message);
+  if (isOperationInProgress(error)) {
+    // guard: AKS at work is not asked in each loop
+    deps.ownWrites.backoffs.recordInProgress(group.key, error, deps.clock.now());
+    return busy(group, error.message);
+  }
   if (!lost) return failed;
   if (shown === read.shown)
     return (await isUntouched(deps, group, { backend, read }, signal)) ? { ...failed, error: withoutEffect(error) } : failed;

@@ -1,6 +1,7 @@
 /** The table of `docs/how-decisions-are-made.md` that says how long a pool backs off: the times and turns of each row are checked here. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { WriteBackoffs } from '../../../src/azure/groups/own-writes.ts';
 import { nodeGroupId } from '../../../src/domain/ids.ts';
 import type { LoopState } from '../../../src/domain/loop-state.ts';
 import { AutoscalerError, type ErrorKind } from '../../../src/lib/errors.ts';
@@ -23,6 +24,8 @@ function durationOf(words: string): number {
 const QUOTA = { kind: 'quota', quota: 'cores' } as const;
 const SOLD_OUT = { kind: 'out-of-capacity', scope: {} } as const;
 
+const AKS_AT_WORK = '409 since AKS does something else with the pool or the cluster';
+
 /** The failures that each answer in the first column becomes. Any other effect than a failure changes no state. */
 const FAILURES: Readonly<Record<string, readonly ErrorKind[]>> = {
   'no stock, no quota, a full subnet, a policy or lock': [
@@ -38,6 +41,8 @@ const FAILURES: Readonly<Record<string, readonly ErrorKind[]>> = {
   '429': [{ kind: 'throttled', retryAfterMs: 7_000 }],
   'none (time-out, lost connection), or a 5xx': [{ kind: 'unavailable', effect: 'unknown' }],
   '412, or the size changed': [],
+  // The adapter holds the pool, and the planner hears of no failure.
+  [AKS_AT_WORK]: [],
 };
 
 interface Row {
@@ -93,6 +98,20 @@ describe('the documented backoffs', () => {
   const cases = documentedRows().flatMap((row) => (FAILURES[row.answer] ?? []).map((detail) => ({ ...row, detail })));
   it.each(cases)('$answer: $detail backs off $time', ({ time, detail }) => {
     expect(durationsAfter(detail)).toEqual(documentedDurations(time, detail));
+  });
+
+  it('work of AKS itself holds a pool for as long as the table says', () => {
+    const backoffs = new WriteBackoffs();
+    const error = new AutoscalerError({ kind: 'conflict' }, 'AKS says why.');
+    let atMs = START_MS;
+    const durations = Array.from({ length: 6 }, () => {
+      const { untilMs } = backoffs.recordInProgress('a', error, atMs);
+      const duration = untilMs - atMs;
+      atMs = untilMs;
+      return duration;
+    });
+    const row = documentedRows().find(({ answer }) => answer === AKS_AT_WORK);
+    expect(durations).toEqual(documentedDurations(row?.time ?? '', { kind: 'conflict' }));
   });
 
   it.each(cases)('$answer: $detail, $effect', ({ effect, detail }) => {

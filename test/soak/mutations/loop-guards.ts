@@ -35,6 +35,7 @@ export const LOOP_GUARDS: readonly GuardTable[] = [
         change: ['isSlow(call) ? this.#slowSlots : this.#slots', 'this.#slots'],
       },
       'a pool with an unanswered write takes no other one',
+      'AKS at work is not asked in each loop',
       'a write without success holds its pool no longer than it takes to read back',
     ],
   },
