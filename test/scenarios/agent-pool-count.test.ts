@@ -69,7 +69,7 @@ describe('a pool that grew from 1 to 10 by writes to its scale set', () => {
 
 describe('an operation of AKS that takes ten minutes while pods wait', () => {
   it('holds the writes of the scale set; then the growth goes through AKS, and no pod is lost', async () => {
-    const world = await grown(SYNC, { modelUpdate: { p50: 10 * MINUTE, p95: 10 * MINUTE }, aksRestoresAtEnd: true });
+    const world = await grown(SYNC, { aksModelUpdate: { p50: 10 * MINUTE, p95: 10 * MINUTE }, aksRestoresAtEnd: true });
     await world.until('a count in step', () => aksCount(world) === 10, 20 * MINUTE);
     world.world.cluster.apply(deployment({ name: 'late', replicas: 4, cpu: '1500m' }));
     await world.advance(5 * MINUTE);
@@ -85,7 +85,7 @@ describe('an operation of AKS that takes ten minutes while pods wait', () => {
 
   it('and another pool that fits grows at once', async () => {
     const other = aPool({ name: 'spare', count: 0, min: 0, max: 5, vmSize: 'Standard_D8s_v5' });
-    const knobs = { modelUpdate: { p50: 10 * MINUTE, p95: 10 * MINUTE }, aksRestoresAtEnd: true };
+    const knobs = { aksModelUpdate: { p50: 10 * MINUTE, p95: 10 * MINUTE }, aksRestoresAtEnd: true };
     const world = await startedWorld({ spec: worldOf([POOL, other]), env: SYNC, knobs, flags: [...FLAGS, '--expander=least-waste'] });
     world.world.cluster.apply(deployment({ name: 'web', replicas: 8, cpu: '1500m' }));
     await world.until('a count in step', () => (aksCount(world) ?? 0) > 1, 30 * MINUTE);
@@ -96,7 +96,7 @@ describe('an operation of AKS that takes ten minutes while pods wait', () => {
   });
 
   it('and a foreign write in that window is undone by AKS, not by the daemon', async () => {
-    const world = await grown(SYNC, { modelUpdate: { p50: 10 * MINUTE, p95: 10 * MINUTE }, aksRestoresAtEnd: true });
+    const world = await grown(SYNC, { aksModelUpdate: { p50: 10 * MINUTE, p95: 10 * MINUTE }, aksRestoresAtEnd: true });
     await world.until('a count in step', () => aksCount(world) === 10, 20 * MINUTE);
     world.world.arm.control.raise({ foreignScale: { pool: 'general', to: 12 } });
     await world.advance(15 * MINUTE);
@@ -107,7 +107,7 @@ describe('an operation of AKS that takes ten minutes while pods wait', () => {
   });
 
   it('and a process that dies meanwhile is followed by one that leaves the pool to AKS until it is done', async () => {
-    const world = await grown(SYNC, { modelUpdate: { p50: 10 * MINUTE, p95: 10 * MINUTE }, aksRestoresAtEnd: true });
+    const world = await grown(SYNC, { aksModelUpdate: { p50: 10 * MINUTE, p95: 10 * MINUTE }, aksRestoresAtEnd: true });
     await world.until('a count in step', () => aksCount(world) === 10, 20 * MINUTE);
     world.killDaemon();
     await world.startDaemon();

@@ -5,11 +5,14 @@ import { aPool, bound, capacity, deployment, MINUTE, pending, worldOf } from './
 
 const TAGS = { 'k8s.io_cluster-autoscaler_node-template_autoscaling-options_zeroormaxnodescaling': 'true' };
 const SIZE = 'Standard_E4s_v5';
+const REFUSED_MS = 12_000;
 
 describe.each(['vmss-uniform', 'vmss-flexible'] as const)('a group of use only as a whole (%s)', (kind) => {
   it('of three machines one is refused: the other two go, the capacity is what it was, and the size is out of stock', async () => {
     const run = await startedWorld({
       spec: worldOf([aPool({ name: 'gang', kind, vmSize: SIZE, count: 0, min: 0, max: 3, tags: TAGS })], { stock: { [`${SIZE}/0`]: 2 } }),
+      // Before the others run pods: a node in use is not deleted.
+      knobs: { allocationRefused: { p50: REFUSED_MS, p95: REFUSED_MS } },
     });
     const here = run;
     here.world.cluster.apply(deployment({ name: 'job', replicas: 3, cpu: '3' }));

@@ -71,7 +71,14 @@ describe('a node that joined after the last list', () => {
       spec: worldOf([aPool({ name: 'general', kind, count: 0, max: 40 })]),
       flags: ['--scale-down-enabled=false'],
       // Nodes that join within seconds join after the lists of a minute were used up.
-      knobs: { instanceVisible: within(2), allocated: within(2), osUp: within(6), provisioned: within(9), aksPatienceMs: MINUTE },
+      knobs: {
+        instanceVisible: within(2),
+        allocated: within(2),
+        osUp: within(6),
+        provisioned: within(9),
+        aksGrowthEnd: within(0),
+        aksPatienceMs: MINUTE,
+      },
     });
     const grow = (step: number) => world.world.cluster.apply(deployment({ name: `web-${step}`, replicas: 3, cpu: '3' }));
     const { joined, longestMs } = await longestWithoutInstance(world, 'general', grow);

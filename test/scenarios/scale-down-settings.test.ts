@@ -166,11 +166,11 @@ describe('how many at once, and how soon', () => {
   it('no more nodes are on their way out than may be', async () => {
     const world = await start(['--max-scale-down-parallelism=2', '--node-delete-delay-after-taint=20s'], { count: 6 });
     const machines = () => world.world.arm.control.state().sets.find(({ pool }) => pool === 'general')?.instances ?? [];
-    const asked = () => new Set(machines().flatMap((machine) => (machine.provisioningState === 'Deleting' ? [machine.hostName] : [])));
+    const standing = () => new Set(machines().flatMap((machine) => (machine.provisioningState === 'Deleting' ? [] : [machine.hostName])));
     let most = 0;
     const isDone = () => {
-      const gone = asked();
-      most = Math.max(most, nodes(world).filter((node) => leaving(node) && !gone.has(node.metadata.name)).length);
+      const hosts = standing();
+      most = Math.max(most, nodes(world).filter((node) => leaving(node) && hosts.has(node.metadata.name)).length);
       return capacity(world, 'general') === 0;
     };
     await world.until('all gone', isDone, 20 * MINUTE);

@@ -6,7 +6,7 @@ import { liveAsFleet, type FleetFigures } from './fleet-story.ts';
 const FEW_REFUSED = 0.02;
 /** A list of scale sets is due every minute; others delay it by a minute at most, and few remaining calls double it. */
 const LONGEST_WITHOUT_LIST_SECONDS = 180;
-/** Of a cluster that keeps to its share, within two minutes. */
+/** Of a cluster that keeps to its share, within two and a half minutes. */
 const FEWEST_DELETIONS = 12;
 /** From a pod to the write that it needs, while another cluster removes its nodes. */
 const LONGEST_WAIT_SECONDS = 2;
@@ -68,7 +68,10 @@ function unfairness({ greedy, others, violations }: GreedyFigures): readonly str
   const rules: readonly (readonly [boolean, string])[] = [
     [others.refused === 0, `${others.refused} increases were refused while another cluster removed nodes`],
     [others.waits.longest <= LONGEST_WAIT_SECONDS, `an increase took ${others.waits.longest} s while another cluster removed nodes`],
-    [greedy.deletions >= FEWEST_DELETIONS, `${greedy.deletions} of ${greedy.idlePools} deletions were accepted within two minutes`],
+    [
+      greedy.deletions >= FEWEST_DELETIONS,
+      `${greedy.deletions} of ${greedy.idlePools} deletions were accepted within two and a half minutes`,
+    ],
     [violations === 0, 'a write was not safe'],
   ];
   return rules.flatMap(([holds, sentence]) => (holds ? [] : [sentence]));
@@ -77,7 +80,7 @@ function unfairness({ greedy, others, violations }: GreedyFigures): readonly str
 function describeGreedy({ clusters, store, greedy, others }: GreedyFigures): string {
   return [
     `${clusters} clusters, ${store === 'none' ? 'without a store' : 'with a store in memory'}, one of which removes ${greedy.idlePools} nodes of as many pools`,
-    `  its deletions in two minutes: ${greedy.deletions} accepted, ${greedy.refused} refused, ${greedy.postponed} postponed`,
+    `  its deletions in two and a half minutes: ${greedy.deletions} accepted, ${greedy.refused} refused, ${greedy.postponed} postponed`,
     `  increases of the others: ${others.increases}, ${others.refused} refused, median ${others.waits.median} s, longest ${others.waits.longest} s`,
   ].join('\n');
 }

@@ -13,7 +13,8 @@ const WRITES_A_MINUTE = 9_000;
 const idlePoolsOf = (clusters: number): number => 8 + clusters;
 const FLAGS = ['--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=1s'];
 const UNTIL_REMOVALS_MS = 10 * SECOND;
-const MEASURED_MS = 2 * MINUTE;
+/** The nodes are idle for long enough after the first of them. */
+const MEASURED_MS = 2.5 * MINUTE;
 const BETWEEN_PODS_MS = 20 * SECOND;
 /** Writes a minute, beside what the other clusters need. */
 const LEFT_FOR_GREEDY = 7;

@@ -4,6 +4,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import { EXTENSIONS_MS } from '../../simulator/arm/compute/instance-document.ts';
+import { pickObject } from '../../simulator/arm/http/json.ts';
 import { Throttle, type ComputePolicyName } from '../../simulator/arm/http/throttling.ts';
 import {
   MINUTE,
@@ -253,6 +254,16 @@ describe('documents, as recorded', () => {
         row('standardNDSFamily', 'Standard NDS Family vCPUs', 0, 0),
       ]),
     );
+  });
+
+  // Recorded of three clusters by azure-powershell and in AKS's own log, November and December 2025.
+  it('the number in the name of a set is that of its pool, and the suffix in its tags that of its cluster', async () => {
+    const rig = await startRig(aWorld([aPool('a'), aPool('b')], {}));
+    const sets = await Promise.all(['a', 'b'].map(async (pool) => (await rig.call('GET', `${setPath(rig, pool)}?${VERSION}`)).json));
+    const numbers = sets.map(({ name }) => /^aks-[ab]-(\d{8})-vmss$/.exec(String(name))?.[1]);
+    const suffixes = sets.map((set) => pickObject(set, 'tags')['aks-managed-resourceNameSuffix']);
+    expect(new Set([...numbers, ...suffixes]).size).toBe(3);
+    expect(suffixes[0]).toBe(suffixes[1]);
   });
 
   it('a set has tags without values, the extensions of AKS with their time, and what newer versions of Compute add', async () => {

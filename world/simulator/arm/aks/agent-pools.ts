@@ -247,6 +247,8 @@ export function beginPoolOperation(world: ArmWorld, pool: AgentPool, { principal
     pool: pool.name,
     principal: principal.clientId,
     pending,
+    alone: world.knobs.aksModelUpdate,
+    settles: pending.some(({ provisioningState }) => provisioningState !== 'Deleting') ? world.knobs.aksGrowthEnd : undefined,
     retryAfterSeconds: world.knobs.retryAfterSeconds.write,
     onEnd: (operation) => {
       pool.provisioningState = operation.failures.length > 0 ? 'Failed' : 'Succeeded';

@@ -1,7 +1,7 @@
 /** Creates VMs: their names, their zones, their first state. */
 import { isPlacedAutomatically, possibleZones, REGION_ZONES, type PoolSpec } from '../../base/world-spec.ts';
 import { beginCreation } from './vm-lifecycle.ts';
-import { nameSuffix, uniformHostName, virtualMachineId } from '../state/resource-names.ts';
+import { poolNumber, uniformHostName, virtualMachineId } from '../state/resource-names.ts';
 import { findVmSize } from '../state/vm-sizes.ts';
 import { pickText, pick, type Json, type JsonObject } from '../http/json.ts';
 import { capacityOf, sizeOf, type AgentPool, type ArmWorld, type ScaleSet } from '../state/arm-state.ts';
@@ -104,7 +104,7 @@ function lowestFree(set: ScaleSet): number {
 }
 
 function nextInPool(world: ArmWorld, pool: AgentPool, vmSize: string): Vm {
-  const name = `aks-${pool.name}-${nameSuffix(world.spec)}-vm${pool.nextVm++}`;
+  const name = `aks-${pool.name}-${poolNumber(world.spec, pool)}-vm${pool.nextVm++}`;
   const zone = zoneOfNextInPool(world, pool, vmSize);
   const identity = { key: name, name, hostName: name, resourceId: virtualMachineId(world.spec, name) };
   return newVm(world, { ...identity, kind: 'standalone', pool: pool.spec, vmSize: findVmSize(vmSize)?.name ?? vmSize, zone });

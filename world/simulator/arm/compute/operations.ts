@@ -8,6 +8,7 @@ import { param, type ArmReply, type ArmRequest } from '../http/messages.ts';
 import { FOREIGN_WRITER } from '../http/principals.ts';
 import { recordSetChange } from '../state/world-events-journal.ts';
 import { capacityOf, later, type ArmWorld, type Operation, type ScaleSet } from '../state/arm-state.ts';
+import type { Latency } from '../state/seeded-random.ts';
 import type { Vm } from '../state/vm.ts';
 
 export interface OperationStart {
@@ -21,12 +22,16 @@ export interface OperationStart {
   readonly awaits?: readonly string[];
   readonly output?: () => JsonObject;
   readonly retryAfterSeconds: number;
+  /** How long it takes if there is nothing to wait for; otherwise as long as an update of a model. */
+  readonly alone?: Latency;
+  /** From the end of that wait to its own end. If absent, it ends at once. A failure always ends it at once. */
+  readonly settles?: Latency | undefined;
   readonly onEnd?: (operation: Operation) => void;
   /** Failures that happened already. */
   readonly failures?: readonly OperationFailure[];
 }
 
-/** Starts an operation. Without VMs to wait for, it ends after the time of a model update. */
+/** Starts an operation. It ends when nothing is left to wait for. */
 export function beginOperation(world: ArmWorld, start: OperationStart): Operation {
   forgetOld(world);
   const id = world.draws.guid(`operation|${start.pool}|${start.kind}|${countOperation(world, start)}`);
@@ -44,11 +49,12 @@ export function beginOperation(world: ArmWorld, start: OperationStart): Operatio
     output: start.output,
     pending: new Set([...start.pending.map((vm) => vm.resourceId), ...(start.awaits ?? [])]),
     retryAfterSeconds: start.retryAfterSeconds,
+    settlesMs: start.settles === undefined ? 0 : world.draws.latency(`settles|${id}`, start.settles),
     onEnd: start.onEnd,
   };
   world.operations.set(id, operation);
   if (operation.pending.size === 0) {
-    later(world, world.draws.latency(`model|${id}`, world.knobs.modelUpdate), () => endOperation(world, operation));
+    later(world, world.draws.latency(`model|${id}`, start.alone ?? world.knobs.modelUpdate), () => endOperation(world, operation));
   }
   return operation;
 }
@@ -66,14 +72,19 @@ export function recordIdleVm(world: ArmWorld, vm: Vm, failure?: OperationFailure
   for (const operation of world.operations.values()) {
     if (!operation.pending.delete(vm.resourceId)) continue;
     if (failure !== undefined) operation.failures.push(failure);
-    if (operation.pending.size === 0) endOperation(world, operation);
+    if (operation.pending.size === 0) settle(world, operation);
   }
 }
 
 /** Records the end of what operations wait for beside VMs. */
 export function recordDone(world: ArmWorld, what: string): void {
   for (const operation of world.operations.values())
-    if (operation.pending.delete(what) && operation.pending.size === 0) endOperation(world, operation);
+    if (operation.pending.delete(what) && operation.pending.size === 0) settle(world, operation);
+}
+
+function settle(world: ArmWorld, operation: Operation): void {
+  if (operation.settlesMs === 0 || operation.failures.length > 0) endOperation(world, operation);
+  else later(world, operation.settlesMs, () => endOperation(world, operation));
 }
 
 /** Ends an operation with its known result. The resource becomes idle first. */

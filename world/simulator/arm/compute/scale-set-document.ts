@@ -1,7 +1,7 @@
 /** The scale set as ARM shows it: built from a pool at the start, merged by writes, and returned with all fields that ARM adds. */
 import { isPlacedAutomatically, type PoolSpec, type WorldSpec } from '../../base/world-spec.ts';
 import { mergePatch, pick, pickObject, pickText, type JsonObject } from '../http/json.ts';
-import { capacityReservationGroupId, identityId, nameSuffix, scaleSetId, scaleSetName } from '../state/resource-names.ts';
+import { capacityReservationGroupId, clusterNumber, identityId, scaleSetId, scaleSetName } from '../state/resource-names.ts';
 import { subnetId } from '../state/subnet-addresses.ts';
 import { armTime } from './operations.ts';
 import { etagText, type ScaleSet } from '../state/arm-state.ts';
@@ -157,7 +157,7 @@ function profileOfPool(spec: WorldSpec, pool: PoolSpec, name: string): JsonObjec
 
 /** The tags of AKS, some without a value (recorded from AKS's own log, December 2025), then the limits and the discovery tags, then the pool's own tags. */
 function tagsOfPool(spec: WorldSpec, pool: PoolSpec, name: string): JsonObject {
-  const suffix = nameSuffix(spec);
+  const suffix = clusterNumber(spec);
   return {
     'aks-managed-poolName': pool.name,
     'aks-managed-orchestrator': 'Kubernetes:1.33.2',

@@ -255,7 +255,7 @@ export function powerOffVm(world: ArmWorld, vm: Vm): void {
   vm.generation++;
   vm.provisioningState = 'Updating';
   vm.power = 'stopping';
-  runLater(world, vm, world.draws.latency(`${vm.resourceId}|stop|${vm.generation}`, world.knobs.deallocate), () => {
+  runLater(world, vm, world.draws.latency(`${vm.resourceId}|stop|${vm.generation}`, world.knobs.powerOff), () => {
     vm.provisioningState = 'Succeeded';
     vm.power = 'stopped';
     vm.etag++;
@@ -270,7 +270,7 @@ export function restartVm(world: ArmWorld, vm: Vm): void {
   vm.provisioningState = 'Updating';
   vm.power = 'starting';
   world.vmFeed.publishPower({ kind: 'stopped', vm });
-  runLater(world, vm, world.draws.latency(`${vm.resourceId}|start|${vm.generation}`, world.knobs.start), () => {
+  runLater(world, vm, world.draws.latency(`${vm.resourceId}|restart|${vm.generation}`, world.knobs.restart), () => {
     vm.provisioningState = 'Succeeded';
     vm.power = 'running';
     vm.etag++;

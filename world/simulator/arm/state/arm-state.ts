@@ -94,6 +94,8 @@ export interface Operation {
   readonly pending: Set<string>;
   readonly retryAfterSeconds: number;
   /** Runs when the operation has ended in any way, before its document shows the end. */
+  /** From the end of the wait for VMs to its own end, simulated milliseconds. */
+  readonly settlesMs: number;
   readonly onEnd: ((operation: Operation) => void) | undefined;
 }
 

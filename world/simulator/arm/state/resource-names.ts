@@ -2,13 +2,22 @@
 import { stableHash } from '../../../../src/lib/random.ts';
 import type { PoolSpec, WorldSpec } from '../../base/world-spec.ts';
 
-/** The eight digits that all scale sets of one cluster share. */
-export function nameSuffix(spec: WorldSpec): string {
-  return String(10_000_000 + (stableHash(`${spec.seed}|${spec.clusterName}|suffix`) % 90_000_000));
+/** The eight digits in the names of the cluster's own resources, such as its subnet, and in tags of its scale sets. */
+export function clusterNumber(spec: WorldSpec): string {
+  return eightDigits(`${spec.seed}|${spec.clusterName}|suffix`);
 }
 
-export function scaleSetName(spec: WorldSpec, pool: PoolSpec): string {
-  return `aks-${pool.name}-${nameSuffix(spec)}-vmss`;
+/** The eight digits in the name of a pool's scale set or VMs. Each pool has its own (recorded from three clusters, November and December 2025). */
+export function poolNumber(spec: WorldSpec, { name }: Pick<PoolSpec, 'name'>): string {
+  return eightDigits(`${spec.seed}|${spec.clusterName}|pool|${name}`);
+}
+
+function eightDigits(of: string): string {
+  return String(10_000_000 + (stableHash(of) % 90_000_000));
+}
+
+export function scaleSetName(spec: WorldSpec, pool: Pick<PoolSpec, 'name'>): string {
+  return `aks-${pool.name}-${poolNumber(spec, pool)}-vmss`;
 }
 
 /** Prefix and the instance id in base 36 with six digits, in lower case as kubelet registers it. */

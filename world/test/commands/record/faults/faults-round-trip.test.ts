@@ -105,10 +105,10 @@ describe('a recording of a cluster with faults', () => {
       '5 silent no-node 1',
       '5 busy throttled for 5',
       '5 quota quota for 5',
-      '5.2 Standard_D8s_v5 Regular AllocationFailed 0',
+      '5.3 Standard_D8s_v5 Regular AllocationFailed 0',
       '6.7 sick not ready for 4.3',
-      '9.8 spot evicted 1',
-      '10.2 Standard_D8s_v5 Regular  null',
+      '10 spot evicted 1',
+      '10.3 Standard_D8s_v5 Regular  null',
     ]);
     expect(await inLaboratory(scenario, [4, 6, 9, 12.5])).toEqual([
       '4: ',
