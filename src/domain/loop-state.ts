@@ -68,8 +68,6 @@ export interface AcceptedIncrease {
   readonly isOver: boolean;
   /** Some of its nodes failed or were given back: the others may not be enough for its pods. */
   readonly incomplete: boolean;
-  /** The hash of the template that it was planned with. undefined if the group had none. */
-  readonly template: string | undefined;
   /** Empty if the increase was to the minimum size, or if no pod of it is pending any more. */
   readonly pods: readonly PodsOfClass[];
   /** Its pods that exist only in plans: of buffers, and those that controllers are about to create. They are not saved. */

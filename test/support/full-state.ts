@@ -84,7 +84,6 @@ export const FULL_STATE: Full<LoopState> = {
           joinedAtMs: PAST_MS,
           readyAtMs: PAST_MS,
           incomplete: true as const,
-          template: 't',
           pods: [{ class: 'c', count: 1, uids: ['u'], firstAskedAtMs: PAST_MS + 1 }],
           planned: ['p'],
           by: 'us',

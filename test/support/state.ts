@@ -55,7 +55,6 @@ export function anAcceptedIncrease({
   return {
     nodes: 1,
     acceptedAtMs,
-    template: undefined,
     pods: pods.map((some) => ({ class: 'c', count: some.uids?.length ?? 1, uids: undefined, firstAskedAtMs: acceptedAtMs, ...some })),
     planned: [],
     incomplete: false,

@@ -60,7 +60,6 @@ const accepted = z.object({
   joinedAtMs: time.exactOptional(),
   readyAtMs: time.exactOptional(),
   incomplete: z.literal(true).exactOptional(),
-  template: word.exactOptional(),
   pods: z.array(z.object({ class: word, count, firstAskedAtMs: time.exactOptional() })),
 });
 

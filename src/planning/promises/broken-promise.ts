@@ -6,9 +6,10 @@
 import type { NodeGroupId } from '../../domain/ids.ts';
 import type { BrokenPromise, LoopState } from '../../domain/loop-state.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
-import type { TemplateDifference } from '../../domain/node-template.ts';
+import type { NodeTemplate, TemplateDifference } from '../../domain/node-template.ts';
 import { phaseOf } from '../../lib/closure.ts';
-import { templateHash } from '../state/accepted-increases.ts';
+import { compareText } from '../../lib/comparison.ts';
+import { stableHash } from '../../lib/random.ts';
 
 /** How long a template that a node disproved stays corrected, if nothing changes. */
 const CORRECTED_MS = 1_800_000;
@@ -45,6 +46,28 @@ export function promiseBroken(
 /** Each once, at most those that are remembered. */
 export function classesOf(...lists: readonly (readonly string[])[]): readonly string[] {
   return [...new Set(lists.flat())].slice(0, MOST_CLASSES);
+}
+
+/**
+ * A hash of what a template says about the next node. Equal in every process: resources have indexes of their own in each, so their
+ * amounts are hashed in order of size. Devices are only counted: their names and pools differ on every node of a group.
+ */
+export function templateHash(template: NodeTemplate): string {
+  const { labels, taints, allocatable, zones, customDaemons = [], staticPods = [], attachLimits = {}, declaredFeatures = [] } = template;
+  const amounts = (of: Float64Array): readonly number[] => [...of].filter((amount) => amount !== 0).sort((left, right) => left - right);
+  const daemons = [...customDaemons, ...staticPods].map((pod) => [pod.namespace, pod.name, amounts(pod.requests), pod.hostPorts]);
+  const offers = [byName(attachLimits), declaredFeatures.toSorted(compareText), byName(devicesByDriver(template))];
+  return stableHash(JSON.stringify([byName(labels), taints, amounts(allocatable), zones, daemons, ...offers])).toString(36);
+}
+
+function byName<Value>(record: Readonly<Record<string, Value>>): readonly (readonly [string, Value])[] {
+  return Object.entries(record).sort(([left], [right]) => compareText(left, right));
+}
+
+function devicesByDriver({ devicePools = [] }: NodeTemplate): Readonly<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const { driver, devices } of devicePools) counts[driver] = (counts[driver] ?? 0) + devices.length;
+  return counts;
 }
 
 /** What the finding depends on: what the template says of its subject, and what a new node depends on besides its template. */

@@ -7,12 +7,9 @@ import type { NodeGroupId, PodUid } from '../../domain/ids.ts';
 import type { AcceptedIncrease, FollowedInstances, LoopState } from '../../domain/loop-state.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { Node } from '../../domain/node.ts';
-import type { NodeTemplate } from '../../domain/node-template.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { Policy } from '../../domain/policy.ts';
-import { compareText } from '../../lib/comparison.ts';
-import { stableHash } from '../../lib/random.ts';
 import { membershipFacts } from '../facts/instance-facts.ts';
 import { inFlight, isOwn } from './increases/increase-records.ts';
 import {
@@ -40,28 +37,6 @@ export function schedulerWaitMs(pods: number): number {
   return SCHEDULER_BACKOFF_MS + pods * SCHEDULING_MS_PER_POD;
 }
 
-/**
- * A hash of what a template says about the next node. Equal in every process: resources have indexes of their own in each, so their
- * amounts are hashed in order of size. Devices are only counted: their names and pools differ on every node of a group.
- */
-export function templateHash(template: NodeTemplate): string {
-  const { labels, taints, allocatable, zones, customDaemons = [], staticPods = [], attachLimits = {}, declaredFeatures = [] } = template;
-  const amounts = (of: Float64Array): readonly number[] => [...of].filter((amount) => amount !== 0).sort((left, right) => left - right);
-  const daemons = [...customDaemons, ...staticPods].map((pod) => [pod.namespace, pod.name, amounts(pod.requests), pod.hostPorts]);
-  const offers = [byName(attachLimits), declaredFeatures.toSorted(compareText), byName(devicesByDriver(template))];
-  return stableHash(JSON.stringify([byName(labels), taints, amounts(allocatable), zones, daemons, ...offers])).toString(36);
-}
-
-function byName<Value>(record: Readonly<Record<string, Value>>): readonly (readonly [string, Value])[] {
-  return Object.entries(record).sort(([left], [right]) => compareText(left, right));
-}
-
-function devicesByDriver({ devicePools = [] }: NodeTemplate): Readonly<Record<string, number>> {
-  const counts: Record<string, number> = {};
-  for (const { driver, devices } of devicePools) counts[driver] = (counts[driver] ?? 0) + devices.length;
-  return counts;
-}
-
 /** Adds an increase of our own. Its pods are no longer part of earlier increases. Pods of a ProvisioningRequest are not remembered. */
 export function rememberAccepted(
   increases: LoopState['increases'],
@@ -69,7 +44,6 @@ export function rememberAccepted(
     readonly group: NodeGroupId;
     readonly nodes: number;
     readonly pods: readonly Pod[];
-    readonly template?: NodeTemplate | undefined;
     readonly expectedByMs: number;
     readonly followed?: FollowedInstances | undefined;
   },
@@ -81,11 +55,10 @@ export function rememberAccepted(
   const askedBefore = firstAskedTimes(increases.get(increase.group) ?? []);
   const earlier = [...increases].map(([group, entries]) => [group, entries.map((entry) => withoutPods(entry, moved))] as const);
   const next = new Map<NodeGroupId, readonly AcceptedIncrease[]>(earlier);
-  const { template, expectedByMs } = increase;
+  const { expectedByMs } = increase;
   const entry: AcceptedIncrease = {
     nodes: increase.nodes,
     acceptedAtMs: nowMs,
-    template: template === undefined ? undefined : templateHash(template),
     pods: podsByClass(real, nowMs).map((some) => withFirstAsked(some, askedBefore)),
     planned,
     incomplete: false,

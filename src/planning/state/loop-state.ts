@@ -131,11 +131,7 @@ export function reduceIncrease(
     // guard: a group backs off until a write of it is accepted
     backoffs: outcome.kind === 'sent' ? state.backoffs : withAccepted(state.backoffs, increase.group),
     // guard: an increase remembers the pods that it was made for
-    increases: rememberAccepted(
-      state.increases,
-      { group, nodes, pods, template: result.group?.template, expectedByMs, followed: result.followed },
-      nowMs,
-    ),
+    increases: rememberAccepted(state.increases, { group, nodes, pods, expectedByMs, followed: result.followed }, nowMs),
     knowsAccepted: true,
     targets: new Map([...state.targets, [increase.group, outcome.target]]),
     lastScaleUpMs: nowMs,

@@ -48,7 +48,6 @@ const accepted = fc.record(
     joinedAtMs: atMs,
     readyAtMs: atMs,
     incomplete: fc.constant(true as const),
-    template: text,
     pods: fc.array(fc.record({ class: fc.constantFrom('x', 'y'), count: fc.integer({ min: 1, max: 9 }) }), { maxLength: 2 }),
   },
   { requiredKeys: ['nodes', 'acceptedAtMs', 'pods'] },
@@ -329,5 +328,8 @@ describe('a stored text is refused if it', () => {
 
   it('and is accepted otherwise, with parts that this version does not know', () => {
     expect(readMemory(JSON.stringify({ ...good, more: [1] })).ok).toBe(true);
+    // Earlier versions stored the hash of a template with each increase.
+    const accepted = [['a', [{ nodes: 1, acceptedAtMs: START_MS, template: 'x', pods: [] }]]];
+    expect(readMemory(JSON.stringify({ ...good, accepted })).ok).toBe(true);
   });
 });

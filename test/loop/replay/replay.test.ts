@@ -6,7 +6,7 @@ import type { NodeTemplate } from '../../../src/domain/node-template.ts';
 import { ResourceNames } from '../../../src/domain/resources.ts';
 import { dumpRecord, plainPlan, readDump } from '../../../src/loop/replay/dump.ts';
 import { replayDump } from '../../../src/loop/replay/replay.ts';
-import { templateHash } from '../../../src/planning/state/accepted-increases.ts';
+import { templateHash } from '../../../src/planning/promises/broken-promise.ts';
 import { podClass } from '../../../src/planning/state/increases/pods-of-increases.ts';
 import type { LoopRecord } from '../../../src/domain/ports/records.ts';
 import { aBudget, aGroup, aNode, aPod, aShape, aTemplate, resourceNames, START_MS } from '../../support/builders.ts';

@@ -1,12 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { DevicePool } from '../../../src/domain/devices.ts';
 import { nodeGroupId } from '../../../src/domain/ids.ts';
 import type { AcceptedIncrease, LoopState } from '../../../src/domain/loop-state.ts';
 import type { NodeGroup } from '../../../src/domain/node-group.ts';
-import type { NodeTemplate } from '../../../src/domain/node-template.ts';
 import type { Node } from '../../../src/domain/node.ts';
 import type { Pod } from '../../../src/domain/pod.ts';
-import { awaitedPods, schedulerWaitMs, templateHash } from '../../../src/planning/state/accepted-increases.ts';
+import { awaitedPods, schedulerWaitMs } from '../../../src/planning/state/accepted-increases.ts';
 import { podClass } from '../../../src/planning/state/increases/pods-of-increases.ts';
 import { reduceIncrease, reduceObservation } from '../../../src/planning/state/loop-state.ts';
 import { aCloud, aCluster, aGroup, anInstance, aNode, anObservation, aPod, aTemplate, START_MS } from '../../support/builders.ts';
@@ -60,14 +58,13 @@ describe('accepted increases', () => {
   const [big, small, other] = [aPod({ cpu: '3' }), aPod({ cpu: '1' }), aPod({ cpu: '1' })];
   const pods = [big, small, other];
 
-  it('remember their pods by class and uid, and the template that they were planned with', () => {
+  it('remember their pods by class and uid', () => {
     const state = grow(START, 1, { from: 0, to: 2, pods });
     expect(entriesOf(state)).toEqual([
       anAcceptedIncrease({
         nodes: 2,
         acceptedAtMs: START_MS + 1,
         coming: { nodes: 2, expectedByMs: START_MS + 1 + 15 * MINUTE },
-        template: templateHash(groupOf(0).template ?? aTemplate()),
         pods: [
           { class: podClass(big.shape), count: 1, uids: [big.uid] },
           { class: podClass(small.shape), count: 2, uids: [small.uid, other.uid] },
@@ -168,49 +165,5 @@ describe('accepted increases', () => {
     const asked = grow(START, 1, { from: 0, to: 2, pods });
     const cluster = aCluster({ pods });
     expect(entriesOf(reduceObservation(asked, anObservation([], cluster, { nowMs: START_MS + MINUTE }), policy))).toEqual([]);
-  });
-});
-
-describe('the hash of a template', () => {
-  it('depends on what it offers, and not on the order of labels', () => {
-    const template = aTemplate({ labels: { a: '1', b: '2' } });
-    const hash = templateHash(template);
-    expect(templateHash(aTemplate({ labels: { b: '2', a: '1' } }))).toBe(hash);
-    expect(templateHash(aTemplate({ labels: { a: '1', b: '3' } }))).not.toBe(hash);
-    expect(templateHash(aTemplate({ cpu: '2', labels: { a: '1', b: '2' } }))).not.toBe(hash);
-  });
-
-  const devices = (driver: string, pool: string, names: readonly string[]): DevicePool => ({
-    driver,
-    name: pool,
-    devices: names.map((name) => ({ driver, pool, name, attributes: {}, capacity: {}, taints: [], consumes: [] })),
-    counters: {},
-  });
-  const offering: NodeTemplate = {
-    ...aTemplate(),
-    attachLimits: { 'disk.csi.azure.com': 8, 'file.csi.azure.com': 4 },
-    declaredFeatures: ['A', 'B'],
-    devicePools: [devices('gpu.example.com', 'g-0', ['gpu-0', 'gpu-1'])],
-  };
-
-  it.each<{ name: string; change: Partial<NodeTemplate>; same: boolean }>([
-    { name: 'another attach limit', change: { attachLimits: { 'disk.csi.azure.com': 4, 'file.csi.azure.com': 4 } }, same: false },
-    { name: 'a limit of another driver', change: { attachLimits: { 'disk.csi.azure.com': 8, 'blob.csi.azure.com': 4 } }, same: false },
-    {
-      name: 'the same limits in another order',
-      change: { attachLimits: { 'file.csi.azure.com': 4, 'disk.csi.azure.com': 8 } },
-      same: true,
-    },
-    { name: 'another feature', change: { declaredFeatures: ['A', 'C'] }, same: false },
-    { name: 'the same features in another order', change: { declaredFeatures: ['B', 'A'] }, same: true },
-    { name: 'fewer devices', change: { devicePools: [devices('gpu.example.com', 'g-0', ['gpu-0'])] }, same: false },
-    { name: 'devices of another driver', change: { devicePools: [devices('nic.example.com', 'g-0', ['gpu-0', 'gpu-1'])] }, same: false },
-    {
-      name: 'as many devices of another node of the group',
-      change: { devicePools: [devices('gpu.example.com', 'g-1', ['x']), devices('gpu.example.com', 'g-1-b', ['y'])] },
-      same: true,
-    },
-  ])('with $name: equal is $same', ({ change, same }) => {
-    expect(templateHash({ ...offering, ...change }) === templateHash(offering)).toBe(same);
   });
 });

@@ -86,7 +86,6 @@ export function endedIncrease(nodes: number, acceptedAtMs: number): AcceptedIncr
 }
 
 const NOTHING_KNOWN = {
-  template: undefined,
   pods: [],
   planned: [],
   incomplete: false,

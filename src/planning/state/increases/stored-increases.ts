@@ -80,11 +80,10 @@ function storedIncrease({ by: _ours, coming: _ofGroup, isOver: _not, followed: _
 
 // What is stored keeps its place in the new value, and what was missing comes last: the text of the memory depends on the order of members.
 function totalIncrease(stored: StoredIncrease): AcceptedIncrease {
-  const { template, planned = [], incomplete = false, joinedAtMs, readyAtMs } = stored;
+  const { planned = [], incomplete = false, joinedAtMs, readyAtMs } = stored;
   const pods = stored.pods.map((some) => ({ ...some, uids: some.uids, firstAskedAtMs: some.firstAskedAtMs ?? stored.acceptedAtMs }));
   return {
     ...stored,
-    template,
     pods,
     planned,
     incomplete,
