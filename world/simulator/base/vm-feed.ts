@@ -37,6 +37,8 @@ export type VmChange =
   | { readonly kind: 'stopped'; readonly machine: SimulatedVm }
   /** The VM is gone. */
   | { readonly kind: 'gone'; readonly machine: SimulatedVm }
+  /** AKS gave its node the labels of its pool; these labels of the pool are gone. */
+  | { readonly kind: 'relabelled'; readonly machine: SimulatedVm; readonly removed: readonly string[] }
   /** The VM's metadata service announced its eviction at this time or later. */
   | { readonly kind: 'preempt-scheduled'; readonly machine: SimulatedVm; readonly notBeforeMs: number }
   /** A client's delete of these VMs was accepted. They still run for a while. */

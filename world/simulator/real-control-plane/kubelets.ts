@@ -73,6 +73,10 @@ export class Kubelets {
     if (change.kind === 'running') this.#steps.run(`boot of ${hostName}`, () => this.#boot(machine, 1));
     else if (change.kind === 'preempt-scheduled') this.#reportLater(hostName, change.notBeforeMs);
     else if (change.kind === 'stopped' || change.kind === 'gone') this.#alive.delete(hostName);
+    else if (change.kind === 'relabelled') {
+      const labels = { ...Object.fromEntries(change.removed.map((key) => [key, null])), ...machine.labels };
+      this.#steps.run(`labels of ${hostName}`, () => this.#steps.write('PATCH', `${NODES}/${hostName}`, { metadata: { labels } }, MERGE));
+    }
     // The cloud's node controller notices after a while that the VM is gone, or stopped.
     if (change.kind === 'gone')
       this.#steps.later(DEFAULT_LATENCIES.nodeDeleteMs, `deletion of node ${hostName}`, () => this.#deleteNode(hostName));

@@ -23,10 +23,15 @@ export function specOfNew(name: string, properties: JsonObject): PoolSpec | stri
     managedAutoscaler: properties['enableAutoScaling'] === true,
     ...(zones.length > 0 ? { zones } : {}),
     ...spotOf(properties),
-    labels: textsOf(properties, 'nodeLabels'),
+    labels: labelsIn(properties),
     taints: listOf(properties['nodeTaints']),
     tags: textsOf(properties, 'tags'),
   };
+}
+
+/** The labels that a client gave the pool. */
+export function labelsIn(properties: JsonObject): Readonly<Record<string, string>> {
+  return textsOf(properties, 'nodeLabels');
 }
 
 /** From AKS's own limits, else from the discovery tags. Without either, the pool has no limits. */

@@ -32,7 +32,7 @@ import { deallocatesMachines, removeDeallocated, activeCapacity } from './agent-
 import { powerChange, refusePower, targetSize, withoutShownZero } from './agent-pool-power.ts';
 import { upgradePoolVersion } from './pool-version.ts';
 import { upgradesOf, versionChangeOf } from './version-rules.ts';
-import { copyCountToSet, copyTagsToSet } from './reconcile-scale-set.ts';
+import { copyCountToSet, copyTagsToSet, relabelNodes } from './reconcile-scale-set.ts';
 import { AKS_PRINCIPAL } from '../http/principals.ts';
 import { growPool } from '../compute/create-vm.ts';
 import { kubernetesVersionOf, latestNodeImage } from '../state/node-versions.ts';
@@ -182,10 +182,11 @@ export function nextProperties(pool: AgentPool, given: JsonObject): JsonObject {
 export function acceptPool(world: ArmWorld, pool: AgentPool, next: JsonObject, principal: Principal): Operation {
   const before = poolSize(pool);
   const scaleBefore = manualScale(pool.properties);
-  const tagsBefore = pickObject(pool.properties, 'tags');
+  const propertiesBefore = pool.properties;
   const hadDeallocation = deallocatesMachines(pool.properties);
   const power = powerChange(pool.properties, next);
   pool.properties = keptProperties(next);
+  const atEnd = relabelNodes(world, pool, propertiesBefore);
   pool.etagCounter++;
   const after = poolSize(pool);
   if (isVmsPool(pool)) checkManualScale(world, pool, { principal, before: scaleBefore, after: manualScale(next) });
@@ -196,13 +197,13 @@ export function acceptPool(world: ArmWorld, pool: AgentPool, next: JsonObject, p
   }
   // A pool of VMs shows `Updating` for another count, too (recorded by Azure's CLI, July 2026).
   pool.provisioningState = power ?? (after === before || isVmsPool(pool) ? 'Updating' : 'Scaling');
-  if (isVmsPool(pool)) return convergeVms(world, pool, principal);
-  copyTagsToSet(world, pool, tagsBefore);
+  if (isVmsPool(pool)) return convergeVms(world, pool, { principal, ...defined({ atEnd }) });
+  copyTagsToSet(world, pool, pickObject(propertiesBefore, 'tags'));
   const set = setOf(world, pool);
   if (set !== undefined && hadDeallocation && !deallocatesMachines(next)) removeDeallocated(world, set);
   // Every operation of the provider ends with the capacity that the provider counts.
   copyCountToSet(world, pool, principal);
-  return beginPoolOperation(world, pool, { principal, pending: vmsInTransition(world, pool) });
+  return beginPoolOperation(world, pool, { principal, pending: vmsInTransition(world, pool), ...defined({ atEnd }) });
 }
 
 /** VMs that are being created or deleted. The provider's operations on a pool wait for them. */
@@ -212,7 +213,7 @@ export function vmsInTransition(world: ArmWorld, pool: AgentPool): readonly Vm[]
   );
 }
 
-function convergeVms(world: ArmWorld, pool: AgentPool, principal: Principal): Operation {
+function convergeVms(world: ArmWorld, pool: AgentPool, { principal, atEnd }: Omit<PoolOperation, 'pending'>): Operation {
   const touched: Vm[] = [];
   const { properties } = pool;
   const sizes = [...manualScale(properties), ...autoscale(properties)].map(({ size }) => size);
@@ -229,7 +230,7 @@ function convergeVms(world: ArmWorld, pool: AgentPool, principal: Principal): Op
     for (const vm of removed) beginRemoval(world, vm, { forced: false, principal: principal.clientId });
     touched.push(...removed);
   }
-  return beginPoolOperation(world, pool, { principal, pending: touched });
+  return beginPoolOperation(world, pool, { principal, pending: touched, ...defined({ atEnd }) });
 }
 
 /** What an operation on a pool waits for, and what runs once the pool is idle. */

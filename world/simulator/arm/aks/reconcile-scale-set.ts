@@ -1,10 +1,11 @@
-/** What the AKS provider does to the scale set of an agent pool. It is a writer of its own beside all others. */
+/** What the AKS provider does to the scale set and the nodes of an agent pool. It is a writer of its own beside all others. */
 import { isDeepStrictEqual } from 'node:util';
 import { pickObject, type JsonObject } from '../http/json.ts';
 import type { Principal } from '../http/messages.ts';
 import { limitsOf } from '../state/agent-pool-limits.ts';
 import { deallocateDownTo, deallocatesMachines } from './agent-pool-deallocation.ts';
 import { isStopped, targetSize } from './agent-pool-power.ts';
+import { labelsIn } from './agent-pool-spec.ts';
 import { AKS_PRINCIPAL } from '../http/principals.ts';
 import { acceptModel, affordable, writeCapacity } from '../compute/set-capacity.ts';
 import { recordSetChange } from '../state/world-events-journal.ts';
@@ -41,4 +42,24 @@ export function copyCountToSet(world: ArmWorld, pool: AgentPool, principal: Prin
   const vms = [...living].filter((vm) => vm.provisioningState === 'Deleting');
   const { min } = limitsOf(pool.spec, pool.properties);
   checkRemoval(world, { name: pool.name, min }, { principal, vms, capacityAfter: goal, named: false });
+}
+
+/**
+ * A write of a pool replaces the labels that clients gave it, also on the nodes that are there: AKS documents `az aks nodepool update --labels` with a look
+ * at the nodes right after it (learn.microsoft.com/azure/aks/use-labels, June 2024). VMs begin with the new labels from now on.
+ *
+ * @returns what gives them to the nodes that are there, for the end of the operation. undefined: the labels are the same.
+ */
+export function relabelNodes(world: ArmWorld, pool: AgentPool, propertiesBefore: JsonObject): (() => void) | undefined {
+  const [before, labels] = [labelsIn(propertiesBefore), labelsIn(pool.properties)];
+  if (isDeepStrictEqual(before, labels)) return undefined;
+  const set = pool.setKey === undefined ? undefined : world.sets.get(pool.setKey);
+  pool.spec = { ...pool.spec, labels };
+  if (set !== undefined) set.pool = pool.spec;
+  const vms = [...(set ?? pool).vms.values()];
+  for (const vm of vms) vm.pool = pool.spec;
+  const removed = Object.keys(before).filter((key) => labels[key] === undefined);
+  return () => {
+    for (const vm of vms) world.vmFeed.publishLabels(vm, removed);
+  };
 }

@@ -42,7 +42,7 @@ export interface CapacityHistory {
 export interface ScaleSet {
   readonly name: string;
   readonly resourceId: string;
-  readonly pool: PoolSpec;
+  pool: PoolSpec;
   readonly kind: 'uniform' | 'flexible';
   /** The resource as clients wrote it, `sku.capacity` included. Etag and provisioning state are separate. */
   document: JsonObject;
@@ -61,7 +61,7 @@ export interface ScaleSet {
 
 export interface AgentPool {
   readonly name: string;
-  readonly spec: PoolSpec;
+  spec: PoolSpec;
   /** `properties` without eTag and provisioning state. */
   properties: JsonObject;
   etagCounter: number;

@@ -61,6 +61,7 @@ function nodeLabels(
 
 export interface VmFeedPublisher extends VmFeed {
   publishPower(change: { readonly kind: 'running' | 'stopped' | 'gone'; readonly vm: Vm }): void;
+  publishLabels(vm: Vm, removed: readonly string[]): void;
   publishPreemption(vm: Vm, notBeforeMs: number): void;
   publishDeleteAccepted(vm: Vm, principal: string, was: string): void;
 }
@@ -78,6 +79,7 @@ export function createVmFeedPublisher(spec: WorldSpec, vms: () => readonly Vm[])
       return () => listeners.delete(listener);
     },
     publishPower: ({ kind, vm }) => announce({ kind, machine: machineOf(spec, vm) }),
+    publishLabels: (vm, removed) => announce({ kind: 'relabelled', machine: machineOf(spec, vm), removed }),
     publishPreemption: (vm, notBeforeMs) => announce({ kind: 'preempt-scheduled', machine: machineOf(spec, vm), notBeforeMs }),
     publishDeleteAccepted: (vm, principal, was) =>
       announce({ kind: 'delete-accepted', machine: machineOf(spec, vm), principal, createdMs: vm.createdMs, was }),

@@ -39,7 +39,7 @@ export interface Vm {
   readonly name: string;
   readonly hostName: string;
   readonly vmId: string;
-  readonly pool: PoolSpec;
+  pool: PoolSpec;
   readonly vmSize: string;
   readonly zone: string | undefined;
   readonly createdMs: number;

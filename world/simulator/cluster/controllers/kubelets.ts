@@ -82,7 +82,7 @@ export function startKubelets(context: ControllerContext, onChange: (change: VmC
     else if (change.kind === 'preempt-scheduled') {
       const report = still(change.machine, () => reportPreemption(context, change.machine, change.notBeforeMs));
       api.timers.after(knobs.scheduledEventMs, report);
-    }
+    } else if (change.kind === 'relabelled') replaceLabels(context, change.machine, change.removed);
     onChange(change);
   });
   return { isAlive: (nodeName) => alive.has(nodeName), onAliveChange: (listener) => listeners.push(listener), stop: unsubscribe };
@@ -119,6 +119,14 @@ function relabel({ api }: ControllerContext, { hostName, labels, kubernetesVersi
     ...current,
     metadata: { ...current.metadata, labels: { ...current.metadata.labels, [NODE_IMAGE]: image } },
   }));
+}
+
+/** AKS writes the labels of a pool to its nodes. */
+function replaceLabels({ api }: ControllerContext, { hostName, labels }: SimulatedVm, removed: readonly string[]): void {
+  api.modify(NODES, { namespace: undefined, name: hostName }, 'main', (current) => {
+    const kept = Object.entries(current.metadata.labels ?? {}).filter(([key]) => !removed.includes(key));
+    return { ...current, metadata: { ...current.metadata, labels: { ...Object.fromEntries(kept), ...labels } } };
+  });
 }
 
 /** The changes of the cloud node controller: the provider id, topology labels, and the removal of its own taint. */

@@ -89,7 +89,6 @@ function kubeletLabels(machine: SimulatedVm, spec: WorldSpec): StringMap {
     'kubernetes.io/os': 'linux',
     ...(pool?.priority === 'Spot' ? { 'kubernetes.azure.com/scalesetpriority': 'spot' } : {}),
     ...(machine.gpus > 0 ? { 'kubernetes.azure.com/accelerator': 'nvidia', accelerator: 'nvidia' } : {}),
-    ...pool?.labels,
     ...machine.labels,
   };
 }

@@ -58,7 +58,7 @@ describe('what AKS keeps for itself', () => {
 describe('a machine that boots', () => {
   it('registers, is known to the cloud after a moment, and is ready after 15 s', async () => {
     stage = await setStage([]);
-    stage.park.boot(aMachine('n1', { taints: ['dedicated=x:NoSchedule'], zone: '2', labels: { own: 'label' } }));
+    stage.park.boot(aMachine('n1', { taints: ['dedicated=x:NoSchedule'], zone: '2', labels: { own: 'label', tier: 'user' } }));
     stage.clock.advance(1_000);
     expect(readyOf('n1')).toBe('False');
     expect(node('n1')?.spec.providerID).toBeUndefined();
