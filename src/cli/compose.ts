@@ -21,7 +21,6 @@ import type { DecisionJournal, LoopRecord } from '../domain/ports/records.ts';
 import type { StoredText } from '../domain/ports/stored-text.ts';
 import type { Daemon } from './daemon.ts';
 import { DaemonLifetime } from './daemon-lifetime.ts';
-import type { ClusterNames } from '../planning/explain/changes/pool-commands.ts';
 import { RememberedAdvice } from '../planning/explain/advice/remembered-advice.ts';
 import { HistoryFiles } from './journal/history-files.ts';
 import { ShadowRecord } from './journal/shadow-record.ts';
@@ -70,7 +69,6 @@ export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
     history,
     remainingWrites: (group) => cloud.remainingWrites(group),
     nodeWriters: (name) => kubernetes.nodeWriters(name, new AbortController().signal),
-    cluster: clusterOf(config),
     currency: config.azure.retailPrices?.currency,
     turns: turnsOf(clock),
   });
@@ -107,10 +105,6 @@ export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
     shadow,
     stalls: stallsOf(),
   });
-}
-
-function clusterOf({ azure: { clusterName: name, clusterResourceGroup: resourceGroup } }: Config): ClusterNames | undefined {
-  return name === undefined || resourceGroup === undefined ? undefined : { name, resourceGroup };
 }
 
 /** What the loop writes down for people. */

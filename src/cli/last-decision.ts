@@ -12,8 +12,7 @@ import { adviseNodeInSlices } from '../planning/explain/answers/node-answer.ts';
 import type { Turns } from '../lib/slices.ts';
 import { adviseClassInSlices } from '../planning/explain/advice/advice.ts';
 import type { Advice } from '../planning/explain/advice/fix.ts';
-import type { ClusterNames } from '../planning/explain/changes/pool-commands.ts';
-import { answerOn, nameCluster, type LiveAnswer, type Subject } from '../planning/explain/answers/answer.ts';
+import { answerOn, type LiveAnswer, type Subject } from '../planning/explain/answers/answer.ts';
 import { type AnswerInput, helplessClassOf } from '../planning/explain/answers/pod-answer.ts';
 
 /** Each takes as long as a plan. */
@@ -27,8 +26,6 @@ interface LastDecisionDeps {
   readonly remainingWrites: NonNullable<AnswerInput['remainingWrites']>;
   /** May reject, and is bounded in time. */
   readonly nodeWriters: (name: NodeName) => Promise<NodeWriters | undefined>;
-  /** For commands. undefined: they are not known. */
-  readonly cluster: ClusterNames | undefined;
   /** Of the prices. undefined: it is not known. */
   readonly currency: string | undefined;
   /** Lets other work have its turn while changes are simulated. */
@@ -62,13 +59,7 @@ export class LastDecision implements DecisionJournal {
     const answer = answerOn(subject, subject.kind === 'pod' ? { ...decided, advise: () => advice } : await this.#ofNode(decided, subject));
     if (answer === undefined) return 'missing';
     const { loopId, nowMs } = decided.input.observation;
-    const { cluster } = this.#deps;
-    return {
-      ...(cluster === undefined ? answer : nameCluster(answer, cluster)),
-      ...money,
-      loop: loopId,
-      decidedAt: new Date(nowMs).toISOString(),
-    };
+    return { ...answer, ...money, loop: loopId, decidedAt: new Date(nowMs).toISOString() };
   }
 
   /** With a model of the cluster of its own, so that a loop may run meanwhile. undefined: the pod needs no advice. */

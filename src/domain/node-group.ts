@@ -92,6 +92,8 @@ interface AgentPoolOfGroup {
   readonly operation?: string;
   readonly labels?: Readonly<Record<string, string>>;
   readonly tags?: Readonly<Record<string, string>>;
+  /** The id of its subnet. Absent if AKS created the network. */
+  readonly subnetId?: string;
 }
 
 /**

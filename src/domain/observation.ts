@@ -82,6 +82,12 @@ export type CloudEvent =
   | { readonly kind: 'group-appeared'; readonly group: NodeGroupId; readonly atMs: number }
   | { readonly kind: 'group-vanished'; readonly group: NodeGroupId; readonly because?: string; readonly atMs: number };
 
+/** The names of the managed cluster in Azure. */
+export interface ManagedClusterName {
+  readonly name: string;
+  readonly resourceGroup: string;
+}
+
 /** The cloud at one moment. */
 export interface CloudView {
   /** Sorted by id. */
@@ -102,6 +108,8 @@ export interface CloudView {
   readonly optionsWithoutGroup?: readonly string[];
   /** Discovery rules that select nothing, with their index and tags. If absent, each selects something. */
   readonly rulesWithoutGroup?: readonly string[];
+  /** For the commands of fixes. Absent if the configuration does not name the cluster. */
+  readonly managedCluster?: ManagedClusterName;
 }
 
 /** The frozen inputs of one loop. Can be written to disk and replayed to the same plan. */

@@ -6,7 +6,7 @@ import { History } from '../../src/observers/history/history.ts';
 import { planScaleUp } from '../../src/planning/scale-up/plan.ts';
 import { nodes, observe, plan, pool } from '../planning/scale-down/world.ts';
 import { inputFor } from '../planning/scale-up/world.ts';
-import { aGroup, aPod, aTemplate, resourceNames, START_MS } from '../support/builders.ts';
+import { aGroup, aPod, resourceNames, START_MS } from '../support/builders.ts';
 import { aPolicy } from '../support/policy.ts';
 import { aState } from '../support/state.ts';
 
@@ -19,7 +19,6 @@ function decided(group = aGroup({ id: 'full', target: 0, maxSize: 0 })) {
     history: new History({ startedAtMs: START_MS, policy: () => aPolicy() }),
     remainingWrites: () => ({ left: 11, of: 12, atMs: START_MS }),
     nodeWriters: () => Promise.reject(new Error('no answer')),
-    cluster: { name: 'shop', resourceGroup: 'rg-shop' },
     currency: 'USD',
     turns: new Turns({ clock: { monotonic: () => (turns.clockMs += 1) }, sliceMs: 1, pause: async () => void (turns.count += 1) }),
   });
@@ -29,12 +28,6 @@ function decided(group = aGroup({ id: 'full', target: 0, maxSize: 0 })) {
 }
 
 describe('the answer about a pending pod', () => {
-  it('has commands with the names of the cluster', async () => {
-    const { decisions } = decided(aGroup({ id: 'small', target: 0, maxSize: 3, template: aTemplate({ cpu: '500m' }) }));
-    const answer = await decisions.answer({ kind: 'pod', name: 'default/web' });
-    expect(JSON.stringify(answer)).toContain('az aks nodepool add -g rg-shop --cluster-name shop -n NEW_POOL');
-  });
-
   it('has the advice that was simulated, while other work had its turn', async () => {
     const { decisions, turns } = decided();
     const answer = await decisions.answer({ kind: 'pod', name: 'default/web' });

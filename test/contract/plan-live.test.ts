@@ -68,6 +68,7 @@ describe('explain without a leader', () => {
       verdict: 'impossible',
       lacks: "Without the daemon's memory: back-offs, idle timers and the history are unknown.",
     });
+    expect(unknown.out).toContain(`az aks nodepool add -g ${world.spec.clusterResourceGroup} --cluster-name ${world.spec.clusterName} `);
     expect(await explain('node', 'none')).toMatchObject({ code: 3, err: expect.stringMatching(/\nnode none not found\n$/) });
     expect(writes().length).toBe(before);
   });
@@ -124,6 +125,8 @@ describe('plan --live', () => {
     expect(increase.group).toContain('open');
     expect([increase.from, increase.to]).toEqual([0, pending(here) - 1]);
     expect(answer.scaleUp.helpless.map(({ verdict }: { verdict: string }) => verdict)).toEqual(['impossible']);
+    const { clusterResourceGroup, clusterName } = world.spec;
+    expect(first.out).toContain(`az aks nodepool add -g ${clusterResourceGroup} --cluster-name ${clusterName} -n NEW_POOL `);
 
     await here.startDaemon();
     await here.until('bound', () => bound(here, 'wide') === 4, 15 * MINUTE);

@@ -49,10 +49,10 @@ describe('explain on a running daemon', () => {
     expect(events(world, 'NotTriggerScaleUp').join()).toContain(`Fix that works: ${advice.fix.text}.`);
     // The limit lives in a tag, and no command works against the autoscaler.
     expect(advice.fix.steps.map(({ where }) => where.replace(/-\d+-vmss/, ''))).toEqual([
-      'the tag max of scale set aks-general',
       'the tag max of agent pool general',
+      'the tag max of scale set aks-general',
     ]);
-    expect(advice.fix.steps[0]?.command).toMatch(/^az tag update --operation merge --tags max=4 /);
+    expect(advice.fix.steps[1]?.command).toMatch(/^az tag update --operation merge --tags max=4 /);
     // One node fewer would not do.
     expect(change?.to).toBe(4);
 

@@ -37,6 +37,8 @@ export interface AgentPoolRow {
   readonly kubeletOnTemporaryDisk?: boolean;
   /** The name of the configured subnet. If absent, AKS created one. */
   readonly subnet?: string;
+  /** Its id, as Azure spells it. */
+  readonly subnetId?: string;
   /** AKS's own labels that follow from the pool's configuration. */
   readonly modelLabels?: Labels;
   /** The folded ARM id of the capacity reservation group that its nodes may use. If absent, none. */
@@ -132,7 +134,7 @@ function zonesOf({ availabilityZones }: ListedAgentPool): Pick<AgentPoolRow, 'zo
 /** The fields that few pools have. */
 function optionalFields(
   raw: ListedAgentPool,
-): Pick<AgentPoolRow, 'initializationTaints' | 'gpuPartitioning' | 'warnings' | 'subnet' | 'managedLimits' | 'reservationGroup'> {
+): Pick<AgentPoolRow, 'initializationTaints' | 'gpuPartitioning' | 'warnings' | 'subnet' | 'subnetId' | 'managedLimits' | 'reservationGroup'> {
   const managedLimits = raw.enableAutoScaling === true ? poolLimitsOf(raw) : undefined;
   const subnet = resourceNameOf(raw.vnetSubnetID);
   const gpuPartitioning = gpuPartitioningOf(raw);
@@ -142,7 +144,7 @@ function optionalFields(
   const startupOnly = parseTaints(raw.nodeInitializationTaints).flatMap(({ key }) => (permanent.has(key) ? [] : [key]));
   return {
     ...(startupOnly.length === 0 ? {} : { initializationTaints: [...new Set(startupOnly)] }),
-    ...(subnet === '' ? {} : { subnet }),
+    ...(subnet === '' ? {} : { subnet, ...defined({ subnetId: raw.vnetSubnetID }) }),
     ...defined({ gpuPartitioning, managedLimits, reservationGroup: reservationGroupIdOf(raw.capacityReservationGroupID) }),
     ...(warnings.length === 0 ? {} : { warnings }),
   };

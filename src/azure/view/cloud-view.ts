@@ -16,7 +16,7 @@ import { InstanceMapper } from './instances.ts';
 import { freshnessOf, groupFrozenReason } from './group-freeze.ts';
 import { groupsAddedAndRemoved } from './cloud-events.ts';
 import { differingAksCount } from './drift.ts';
-import { agentPoolOf, isSameInput, maximumOrigin, tagsOf, type GroupInput } from './group-input.ts';
+import { agentPoolOf, isSameInput, managedClusterOf, maximumOrigin, tagsOf, type GroupInput } from './group-input.ts';
 import { buildGroupTemplate, isSameTemplateInput } from '../templates/group-template.ts';
 import { gpuResourceOf } from '../rows/gpu-resources.ts';
 import type { Evidence, GroupRowsSeen, NodeEvidence } from '../templates/evidence.ts';
@@ -37,6 +37,7 @@ import type { TemplateSource } from '../rows/template-source.ts';
 import { allowedSize, limitedMaximum, sharedPoolOf } from '../groups/pool-limit.ts';
 import { sizeTemplateSource, sizeTarget } from '../groups/vms-pool-groups.ts';
 import { compareBy } from '../../lib/comparison.ts';
+import { defined } from '../../lib/defined.ts';
 import type { SlicedWork } from '../../lib/slices.ts';
 
 interface Built {
@@ -127,6 +128,7 @@ export class CloudViewBuilder {
       ...(reservations.length === 0 ? {} : { reservations }),
       ...(unused.length === 0 ? {} : { optionsWithoutGroup: unused }),
       ...(idle.length === 0 ? {} : { rulesWithoutGroup: idle }),
+      ...defined({ managedCluster: managedClusterOf(this.#deps.options) }),
     };
   }
 

@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { GroupBlocks } from '../../domain/group-blocks.ts';
 import type { Instance, NodeGroup } from '../../domain/node-group.ts';
+import type { ManagedClusterName } from '../../domain/observation.ts';
 import { defined } from '../../lib/defined.ts';
 import type { AzureOptions } from '../arm/options.ts';
 import type { RegisteredGroup } from '../groups/registry.ts';
@@ -41,8 +42,16 @@ export function agentPoolOf({ pool, blocks }: GroupRows & Pick<GroupInput, 'bloc
   if (pool === undefined) return undefined;
   // Operations of our own do not freeze the group.
   const operation = blocks.change === undefined || isSettled(pool.provisioningState) ? undefined : pool.provisioningState;
-  const { name, labels, tags, count } = pool;
-  return { name, labels, tags, ...defined({ count, operation }) };
+  const { name, labels, tags, count, subnetId } = pool;
+  return { name, labels, tags, ...defined({ count, operation, subnetId }) };
+}
+
+/** undefined: the configuration does not name it. */
+export function managedClusterOf({
+  clusterName: name,
+  clusterResourceGroup: resourceGroup,
+}: Pick<AzureOptions, 'clusterName' | 'clusterResourceGroup'>): ManagedClusterName | undefined {
+  return name === undefined || resourceGroup === undefined ? undefined : { name, resourceGroup };
 }
 
 export function isSameInput(left: GroupInput, right: GroupInput): boolean {

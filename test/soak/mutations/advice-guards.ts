@@ -20,6 +20,11 @@ export const ADVICE_GUARDS: readonly GuardTable[] = [
         row: 'warns that AKS may set another size',
         change: ['!target.known) {', '!target.known) return; if (name === undefined) {'],
       },
+      {
+        title: 'a command of AKS comes before the one that lets the size change',
+        row: 'comes before the one that changes the size',
+        change: ['return [', 'return [{ where: id, command }, '],
+      },
     ],
   },
   {

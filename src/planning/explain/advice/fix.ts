@@ -84,8 +84,13 @@ interface SimulatedChanges<Proof> {
   readonly workload: Workload | undefined;
 }
 
-export function fixOf<Proof>({ changes, proof, observation, workload }: SimulatedChanges<Proof>): Fix<Proof> {
-  const steps = stepsFor(changes, { observation, ...defined({ workload }) });
+export function fixOf<Proof extends { readonly nodes: number }>({
+  changes,
+  proof,
+  observation,
+  workload,
+}: SimulatedChanges<Proof>): Fix<Proof> {
+  const steps = stepsFor(changes, { observation, newNodes: proof.nodes, ...defined({ workload }) });
   return { changes, steps, text: describeChanges(changes), proof };
 }
 

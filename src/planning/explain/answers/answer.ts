@@ -1,5 +1,4 @@
 /** An answer about any subject. */
-import { type ClusterNames, withClusterNames } from '../changes/pool-commands.ts';
 import { answerDecision, type DecisionAnswer } from './decision-answer.ts';
 import { answerNode, type NodeAnswer } from './node-answer.ts';
 import { answerPod, type AnswerInput, type PodAnswer } from './pod-answer.ts';
@@ -17,19 +16,6 @@ export interface Subject {
   readonly kind: SubjectKind;
   /** A pod's is `namespace/name`, a decision's the number of its loop, or `last`. */
   readonly name: string;
-}
-
-/** With the names of the cluster in the commands of its fix. */
-export function nameCluster(answer: Answer, names: ClusterNames): Answer {
-  if (answer.kind === 'pod' && answer.advice?.fix !== undefined) {
-    const { fix } = answer.advice;
-    return { ...answer, advice: { ...answer.advice, fix: { ...fix, steps: withClusterNames(fix.steps, names) } } };
-  }
-  if (answer.kind === 'node' && answer.advice?.fix !== undefined) {
-    const { fix } = answer.advice;
-    return { ...answer, advice: { ...answer.advice, fix: { ...fix, steps: withClusterNames(fix.steps, names) } } };
-  }
-  return answer;
 }
 
 /** undefined: there is no such subject. */

@@ -41,13 +41,18 @@ interface ChangesInput {
   readonly observation: Observation;
   /** Whose pod template the changes are about that do not name it. If absent, no change is about pods, or nothing is known of them. */
   readonly workload?: Workload;
+  /** How many nodes were added where the changes were simulated. If absent, none. */
+  readonly newNodes?: number;
 }
 
 const UNKNOWN_WORKLOAD: Workload = { kind: 'Pod', namespace: '', name: '' };
 
 /** How a set of changes is carried out. */
-export function stepsFor(changes: readonly Change[], { observation, workload = UNKNOWN_WORKLOAD }: ChangesInput): readonly FixStep[] {
-  return changes.flatMap((change) => kindOf(change).steps(change, { observation, workload }));
+export function stepsFor(
+  changes: readonly Change[],
+  { observation, workload = UNKNOWN_WORKLOAD, newNodes = 0 }: ChangesInput,
+): readonly FixStep[] {
+  return changes.flatMap((change) => kindOf(change).steps(change, { observation, workload, newNodes }));
 }
 
 /** undefined: one of the changes has no meaning in this world. */

@@ -32,6 +32,8 @@ export interface StepsInput {
   readonly observation: Observation;
   /** Whose pod template the changes are about that do not name it. */
   readonly workload: Workload;
+  /** How many nodes were added where the changes were simulated. */
+  readonly newNodes: number;
 }
 
 /** What a change needs beside the world that it is applied to. */

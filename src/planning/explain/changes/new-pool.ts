@@ -9,7 +9,7 @@ import { formatAmount } from '../amounts.ts';
 import { kind, type World } from './change.ts';
 import { groupNamed, withCloud } from './edits.ts';
 import { isPoolNameKey } from './label-keys.ts';
-import { newPoolStep } from './pool-commands.ts';
+import { newPoolSteps } from './new-pool-steps.ts';
 
 /** A pool with the same labels and taints, and at least these allocatable resources. Its quota and price are unknown. */
 interface NewPool {
@@ -21,7 +21,10 @@ interface NewPool {
 export const NEW_POOL_CHANGES = {
   'add-pool': kind<NewPool>({
     describe: describePool,
-    steps: ({ like, zone }, input) => [newPoolStep(zone, groupNamed(input, like))],
+    steps: ({ like, zone, offers: { pods: maxPods } }, input) => {
+      const { newNodes: nodes, observation } = input;
+      return newPoolSteps({ group: groupNamed(input, like), cluster: observation.cloud.managedCluster, zone, maxPods, nodes });
+    },
     apply: (world, change, { names }) => withAddedPool(world, change, names),
   }),
 };

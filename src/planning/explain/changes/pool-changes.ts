@@ -4,9 +4,9 @@ import type { NodeGroupOptions } from '../../../domain/node-group.ts';
 import { largest } from '../../../domain/resources.ts';
 import { yamlText } from '../../../lib/shown-text.ts';
 import { formatAmount } from '../amounts.ts';
-import { type FixStep, kind, type World } from './change.ts';
+import { type FixStep, kind, type StepsInput, type World } from './change.ts';
 import { groupNamed, withGroup, withTemplate } from './edits.ts';
-import { labelStep, limitSteps } from './pool-commands.ts';
+import { labelStep, limitSteps, type PoolOfCommand } from './pool-commands.ts';
 
 interface OfPool {
   readonly group: NodeGroupId;
@@ -26,12 +26,12 @@ interface PoolLabel extends OfPool {
 export const POOL_CHANGES = {
   'raise-maximum': kind<Resize>({
     describe: ({ group, from, to }) => `raise the maximum of ${group} from ${from} to ${to}`,
-    steps: ({ group, to }, input) => limitSteps(group, 'max', { to, group: groupNamed(input, group) }),
+    steps: ({ group, to }, input) => limitSteps(group, 'max', to, poolIn(input, group)),
     apply: (world, { group, to }) => withGroup(world, group, (each) => ({ ...each, maxSize: to })),
   }),
   'lower-minimum': kind<Resize>({
     describe: ({ group, from, to }) => `lower the minimum of ${group} from ${from} to ${to}`,
-    steps: ({ group, to }, input) => limitSteps(group, 'min', { to, group: groupNamed(input, group) }),
+    steps: ({ group, to }, input) => limitSteps(group, 'min', to, poolIn(input, group)),
     apply: (world, { group, to }) => withGroup(world, group, (each) => ({ ...each, minSize: to })),
   }),
   /** Shares from 0 to 1. */
@@ -50,7 +50,7 @@ export const POOL_CHANGES = {
   }),
   'label-pool': kind<PoolLabel>({
     describe: ({ group, key, value }) => `add the label ${key}=${value} to pool ${group}`,
-    steps: ({ group, key, value }, input) => [labelStep(group, { key, value }, groupNamed(input, group))],
+    steps: ({ group, key, value }, input) => [labelStep(group, { key, value }, poolIn(input, group))],
     apply: withLabel,
   }),
   'declare-label': kind<PoolLabel>({
@@ -87,6 +87,10 @@ export const POOL_CHANGES = {
     apply: (world, { group }) => withTemplate(world, group, ({ unschedulable: _cordoned, ...template }) => template),
   }),
 };
+
+function poolIn(input: StepsInput, id: NodeGroupId): PoolOfCommand {
+  return { group: groupNamed(input, id), cluster: input.observation.cloud.managedCluster };
+}
 
 function withLabel(world: World, { group, key, value }: PoolLabel): World {
   return withTemplate(world, group, (template) => ({ ...template, labels: { ...template.labels, [key]: value } }));

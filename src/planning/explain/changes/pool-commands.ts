@@ -3,30 +3,22 @@
  * own autoscaler stays off (`--max-count` would turn it on), and a command that lets AKS write its own count to the pool comes with a warning.
  */
 import { type NodeGroup, withTags } from '../../../domain/node-group.ts';
-import { zonePart } from '../../../domain/node-template.ts';
-import { taintText } from '../../../domain/taints.ts';
+import type { ManagedClusterName } from '../../../domain/observation.ts';
 import { defined } from '../../../lib/defined.ts';
 import { shell, yamlText } from '../../../lib/shown-text.ts';
 import type { FixStep } from './change.ts';
 
-/** The names of the managed cluster in Azure. */
-export interface ClusterNames {
-  readonly name: string;
-  readonly resourceGroup: string;
-}
+/** undefined: a person fills in the names. */
+type ClusterName = ManagedClusterName | undefined;
 
-/** The steps with the cluster's own names, so that their commands can be run as they are. */
-export function withClusterNames(steps: readonly FixStep[], { name, resourceGroup }: ClusterNames): readonly FixStep[] {
-  const named = shell`-g ${resourceGroup} --cluster-name ${name}`;
-  return steps.map((step) => (step.command === undefined ? step : { ...step, command: step.command.replace(CLUSTER, () => named) }));
+/** Which pool of which cluster a command is for. */
+export interface PoolOfCommand {
+  readonly group: NodeGroup | undefined;
+  readonly cluster: ClusterName;
 }
 
 /** Where a limit of the group's size is set. Both limits have the same origin as a rule. */
-export function limitSteps(
-  id: string,
-  limit: 'min' | 'max',
-  { to, group }: { readonly to: number; readonly group: NodeGroup | undefined },
-): readonly FixStep[] {
+export function limitSteps(id: string, limit: 'min' | 'max', to: number, { group, cluster }: PoolOfCommand): readonly FixStep[] {
   const [min, max] = limit === 'min' ? [to, group?.maxSize ?? to] : [group?.minSize ?? 0, to];
   switch (group?.maxFrom) {
     case 'settings':
@@ -39,10 +31,10 @@ export function limitSteps(
     case 'discovery-rule':
       return [{ where: `discovery of the configuration: the ${limit} of the rule that selects the pool` }];
     case 'tag':
-      return tagSteps(id, `${limit}=${to}`, group);
+      return tagSteps(id, `${limit}=${to}`, group, cluster);
     case 'agent-pool': {
       const pool = group.agentPool?.name ?? 'POOL';
-      const command = updateCommand(shell`-n ${pool} --update-cluster-autoscaler --min-count ${min} --max-count ${max}`);
+      const command = updateCommand(cluster, shell`-n ${pool} --update-cluster-autoscaler --min-count ${min} --max-count ${max}`);
       return [{ where: `the limits of AKS's own autoscaler in agent pool ${pool}`, command }];
     }
     case undefined:
@@ -55,22 +47,24 @@ export function limitSteps(
 }
 
 /** A tag of the scale set applies at once, and AKS replaces it by that of the agent pool when it works on the pool. */
-function tagSteps(id: string, tag: string, group: NodeGroup): readonly FixStep[] {
+function tagSteps(id: string, tag: string, group: NodeGroup, cluster: ClusterName): readonly FixStep[] {
   const pool = group.agentPool?.name;
   const [name = ''] = tag.split('=');
   const where = `the tag ${name} of agent pool ${pool ?? id}`;
-  const ofPool = poolTagStep(tag, where, group);
+  const ofPool = poolTagStep(tag, where, group, cluster);
   if (group.kind === 'vms-pool') return [ofPool];
   const command = shell`az tag update --operation merge --tags ${tag} --resource-id "$(az vmss show -g ${resourceGroupOf(group)} -n ${id} --query id -o tsv)"`;
-  return [{ where: `the tag ${name} of scale set ${id}`, command }, ...(pool === undefined ? [] : [ofPool])];
+  // The other step lets the autoscaler change the size, and AKS would then set it back to its own count.
+  // guard: a command of AKS comes before the one that lets the size change
+  return [...(pool === undefined ? [] : [ofPool]), { where: `the tag ${name} of scale set ${id}`, command }];
 }
 
 /** The command replaces all tags of the pool: without them it is not known. */
-function poolTagStep(tag: string, where: string, group: NodeGroup): FixStep {
+function poolTagStep(tag: string, where: string, group: NodeGroup, cluster: ClusterName): FixStep {
   const { agentPool } = group;
   if (agentPool?.tags === undefined) return { where, ...defined({ warning: countWarning(group) }) };
   const [key = '', value = ''] = tag.split('=');
-  const command = updateCommand(shell`-n ${agentPool.name} --tags ${listOf(withTags(agentPool.tags, { [key]: value }))}`);
+  const command = updateCommand(cluster, shell`-n ${agentPool.name} --tags ${listOf(withTags(agentPool.tags, { [key]: value }))}`);
   return { where, command, warning: joined(replacementWarning('tags'), countWarning(group)) };
 }
 
@@ -92,26 +86,30 @@ export function resourceGroupOf({ instances = [] }: NodeGroup): string {
 export function labelStep(
   id: string,
   { key, value }: { readonly key: string; readonly value: string },
-  group: NodeGroup | undefined,
+  { group, cluster }: PoolOfCommand,
 ): FixStep {
   const pool = group?.agentPool?.name;
   if (group === undefined || pool === undefined) return { where: `the labels of agent pool ${id}: ${key}=${value}` };
   const { labels } = group.agentPool ?? {};
   const all = labels === undefined ? [`${key}=${value}`, 'EVERY_OTHER_LABEL_OF_THE_POOL'] : listOf({ ...labels, [key]: value });
-  const command = updateCommand(shell`-n ${pool} --labels ${all}`);
+  const command = updateCommand(cluster, shell`-n ${pool} --labels ${all}`);
   const unknown = '`--labels` replaces all labels of the pool, and its present labels are unknown: those that the command lacks are lost';
   const warning = joined(labels === undefined ? unknown : replacementWarning('labels'), countWarning(group));
   return { where: `the labels of agent pool ${pool}`, command, warning };
 }
 
-const CLUSTER = '-g CLUSTER_RESOURCE_GROUP --cluster-name CLUSTER';
-
-/** `flags` are words of a shell. */
-function updateCommand(flags: string): string {
-  return ['az aks nodepool update', CLUSTER, flags].join(' ');
+export function clusterFlags(
+  { resourceGroup, name }: ManagedClusterName = { resourceGroup: 'CLUSTER_RESOURCE_GROUP', name: 'CLUSTER' },
+): string {
+  return shell`-g ${resourceGroup} --cluster-name ${name}`;
 }
 
-function listOf(entries: Readonly<Record<string, string>>): readonly string[] {
+/** `flags` are words of a shell. */
+function updateCommand(cluster: ClusterName, flags: string): string {
+  return ['az aks nodepool update', clusterFlags(cluster), flags].join(' ');
+}
+
+export function listOf(entries: Readonly<Record<string, string>>): readonly string[] {
   return Object.entries(entries).map(([key, value]) => `${key}=${value}`);
 }
 
@@ -128,19 +126,7 @@ function countWarning({ agentPool, target, kind }: NodeGroup): string | undefine
   return `AKS has ${count} as the count of agent pool ${name}, whose size is ${target.value}: \`az aks nodepool update\` would set it to ${count}`;
 }
 
-/** A pool of another size, which this autoscaler scales as it does the other one. */
-export function newPoolStep(zone: string | undefined, group: NodeGroup | undefined): FixStep {
-  const taints = (group?.template?.taints ?? []).map(taintText);
-  const { labels = {}, tags = {} } = group?.agentPool ?? {};
-  const flags = [
-    ...(zone === undefined ? [] : [shell`--zones ${zonePart(zone)}`]),
-    ...(taints.length === 0 ? [] : [shell`--node-taints ${taints.join(',')}`]),
-    ...flagOf('--labels', listOf(labels)),
-    ...flagOf('--tags', listOf(tags)),
-  ];
-  return { where: 'a new agent pool', command: ['az aks nodepool add', CLUSTER, '-n NEW_POOL --node-vm-size SIZE', ...flags].join(' ') };
-}
-
-function flagOf(flag: string, values: readonly string[]): readonly string[] {
+/** No words without values. */
+export function flagOf(flag: string, values: string | readonly string[]): readonly string[] {
   return values.length === 0 ? [] : [shell`${flag} ${values}`];
 }

@@ -26,17 +26,17 @@ describe('a maximum is raised where it lives', () => {
     [
       'in a tag, of the scale set and of the pool',
       { maxFrom: 'tag', agentPool: { name: 'gpupool', count: 4 } },
-      [{ where: 'the tag max of scale set gpu', command: TAG }, { where: 'the tag max of agent pool gpupool' }],
+      [{ where: 'the tag max of agent pool gpupool' }, { where: 'the tag max of scale set gpu', command: TAG }],
     ],
     [
       'with a warning if AKS would set the pool to another size',
       { maxFrom: 'tag', agentPool: { name: 'gpupool', count: 1 } },
       [
-        { where: 'the tag max of scale set gpu', command: TAG },
         {
           where: 'the tag max of agent pool gpupool',
           warning: 'AKS has 1 as the count of agent pool gpupool, whose size is 4: `az aks nodepool update` would set it to 1',
         },
+        { where: 'the tag max of scale set gpu', command: TAG },
       ],
     ],
     [
@@ -113,7 +113,7 @@ describe('other changes', () => {
         {
           where: 'a new agent pool',
           command:
-            'az aks nodepool add -g CLUSTER_RESOURCE_GROUP --cluster-name CLUSTER -n NEW_POOL --node-vm-size SIZE --zones 2 --node-taints gpu:NoSchedule',
+            'az aks nodepool add -g CLUSTER_RESOURCE_GROUP --cluster-name CLUSTER -n NEW_POOL --node-vm-size SIZE --node-count 0 --zones 2 --node-taints gpu:NoSchedule',
         },
       ],
     ],
@@ -141,14 +141,77 @@ describe('other changes', () => {
   });
 });
 
+describe('a new pool', () => {
+  const added: Change = { kind: 'add-pool', like: gpu().id, offers: {} };
+  const commandOf = (part: Partial<NodeGroup>, change: Change = added, newNodes = 2) => {
+    const observation = anObservation([{ ...gpu(), ...part }], aCluster({ nodes: [] }));
+    return stepsFor([change], { observation, newNodes }).map(({ command, patch }) => command?.replace(/^.* SIZE /, '') ?? patch);
+  };
+
+  it.each<[string, Partial<NodeGroup>, string]>([
+    ['the zones of its model', { zones: ['westeurope-1', 'westeurope-3'] }, '--node-count 0 --zones 1 3'],
+    ['the priority of its model', { priority: 'Spot' }, '--node-count 0 --priority Spot'],
+    [
+      'the operating system of its model',
+      { template: aTemplate({ labels: { 'kubernetes.io/os': 'windows' } }) },
+      '--node-count 0 --os-type Windows',
+    ],
+    [
+      'a subnet, as all pools of the cluster do',
+      { agentPool: { name: 'p', subnetId: '/a/subnet' } },
+      '--node-count 0 --vnet-subnet-id /a/subnet',
+    ],
+    [
+      'the tags that make it a node group, whose maximum allows what the pods need',
+      { maxFrom: 'tag', maxSize: 1, agentPool: { name: 'p', tags: { on: 'true', Max: '1' } } },
+      '--node-count 0 --tags on=true max=2',
+    ],
+    [
+      'a larger maximum of its model',
+      { maxFrom: 'tag', maxSize: 9, agentPool: { name: 'p', tags: { max: '9' } } },
+      '--node-count 0 --tags max=9',
+    ],
+    [
+      "AKS's own autoscaler, if that scales its model",
+      { maxFrom: 'agent-pool', maxSize: 1 },
+      '--node-count 0 --enable-cluster-autoscaler --min-count 0 --max-count 2',
+    ],
+  ])('has %s', (_what, part, flags) => {
+    expect(commandOf(part)).toEqual([flags]);
+  });
+
+  it('has room for the pods of a node', () => {
+    expect(commandOf({}, { ...added, offers: { pods: 120 } })).toEqual(['--node-count 0 --max-pods 120']);
+  });
+
+  it('is named in the configuration, if that names its model', () => {
+    expect(commandOf({ maxFrom: 'settings', maxSize: 1 })).toEqual(['--node-count 0', 'nodeGroups: [{name: NEW_POOL, min: 0, max: 2}]']);
+  });
+});
+
 describe('a command of AKS', () => {
+  it('comes before the one that changes the size: AKS would set it back to its count', () => {
+    const tagged = gpu({ maxFrom: 'tag', agentPool: { name: 'gpupool', count: 4, tags: { max: '4' } } });
+    expect(stepsIn(tagged, raise).map(({ command }) => command?.split(' ').slice(0, 3).join(' '))).toEqual([
+      'az aks nodepool',
+      'az tag update',
+    ]);
+  });
+
+  it('names the cluster, if the configuration does', () => {
+    const { cloud, ...rest } = anObservation([gpu()], aCluster({ nodes: [] }));
+    const observation = { ...rest, cloud: { ...cloud, managedCluster: { name: 'shop', resourceGroup: 'rg-shop' } } };
+    const [step] = stepsFor([{ kind: 'add-pool', like: gpu().id, offers: {} }], { observation });
+    expect(step?.command).toMatch(/^az aks nodepool add -g rg-shop --cluster-name shop -n NEW_POOL /);
+  });
+
   const UPDATE = 'az aks nodepool update -g CLUSTER_RESOURCE_GROUP --cluster-name CLUSTER -n gpupool';
   const facts = { name: 'gpupool', count: 1, labels: { team: 'ml' }, tags: { owner: 'ml', max: '4' } };
   const group = gpu({ maxFrom: 'tag', agentPool: facts });
 
   it('takes the place of a tag that is written in another letter case, as Azure compares names', () => {
     const other = gpu({ maxFrom: 'tag', agentPool: { ...facts, tags: { Owner: 'ml', Max: '4' } } });
-    expect(stepsIn(other, raise)[1]?.command).toBe(`${UPDATE} --tags Owner=ml max=7`);
+    expect(stepsIn(other, raise)[0]?.command).toBe(`${UPDATE} --tags Owner=ml max=7`);
   });
 
   it('keeps what it would replace, names the agent pool, and warns of a count that it would set', () => {
@@ -158,7 +221,7 @@ describe('a command of AKS', () => {
     expect(stepsIn(group, { kind: 'label-pool', group: group.id, key: 'disk', value: 'ssd' })).toEqual([
       { where: 'the labels of agent pool gpupool', command: `${UPDATE} --labels team=ml disk=ssd`, warning: replaces('labels') },
     ]);
-    expect(stepsIn(group, raise)[1]).toEqual({
+    expect(stepsIn(group, raise)[0]).toEqual({
       where: 'the tag max of agent pool gpupool',
       command: `${UPDATE} --tags owner=ml max=7`,
       warning: replaces('tags'),
@@ -175,7 +238,7 @@ describe('a command of AKS', () => {
       `of agent pool gpupool, its size (AKS has 1 as the count) ${WOULD_SET}`,
     ],
   ])('warns that AKS may set another size if %s is unknown', (_what, part, warning) => {
-    expect(stepsIn({ ...group, ...part }, raise)[1]?.warning).toBe(warning);
+    expect(stepsIn({ ...group, ...part }, raise)[0]?.warning).toBe(warning);
   });
 
   it('says that labels are lost that nothing has read', () => {

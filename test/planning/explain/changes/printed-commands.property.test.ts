@@ -5,7 +5,6 @@ import { nodeGroupId } from '../../../../src/domain/ids.ts';
 import type { NodeGroup } from '../../../../src/domain/node-group.ts';
 import type { Pod } from '../../../../src/domain/pod.ts';
 import { type Change, stepsFor } from '../../../../src/planning/explain/changes/change-kinds.ts';
-import { withClusterNames } from '../../../../src/planning/explain/changes/pool-commands.ts';
 import { aCluster, aGroup, anInstance, anObservation, aPod, aTemplate } from '../../../support/builders.ts';
 import { HOSTILE_WORDS, hostileWord } from '../../../support/hostile-words.ts';
 import { callsOf } from '../../../support/shell-calls.ts';
@@ -36,9 +35,9 @@ const CASES: Readonly<Record<string, (word: string) => Case>> = {
       change: { kind: 'raise-maximum', group: group.id, from: 1, to: 5 },
       group,
       calls: [
+        ['az', 'aks', 'nodepool', 'update', ...CLUSTER(word), '-n', word, '--tags', `a${word}=${word}`, 'max=5'],
         idOf('rg', word),
         ['az', 'tag', 'update', '--operation', 'merge', '--tags', 'max=5', '--resource-id', 'an-id'],
-        ['az', 'aks', 'nodepool', 'update', ...CLUSTER(word), '-n', word, '--tags', `a${word}=${word}`, 'max=5'],
       ],
     };
   },
@@ -58,7 +57,10 @@ const CASES: Readonly<Record<string, (word: string) => Case>> = {
   }),
   'a new pool': (word) => ({
     change: { kind: 'add-pool', like: nodeGroupId(word), offers: {}, zone: `z-${word.replaceAll('-', '')}` },
-    group: groupOf(word, { template: aTemplate({ taints: [{ key: word, value: word, effect: 'NoSchedule' }] }) }),
+    group: {
+      ...groupOf(word, { template: aTemplate({ taints: [{ key: word, value: word, effect: 'NoSchedule' }] }) }),
+      agentPool: { name: word, labels: { a: word }, tags: { [`a${word}`]: word }, subnetId: word },
+    },
     calls: [
       [
         'az',
@@ -70,8 +72,12 @@ const CASES: Readonly<Record<string, (word: string) => Case>> = {
         'NEW_POOL',
         '--node-vm-size',
         'SIZE',
+        '--node-count',
+        '0',
         '--zones',
         word.replaceAll('-', ''),
+        '--vnet-subnet-id',
+        word,
         '--node-taints',
         `${word}${word === '' ? '' : `=${word}`}:NoSchedule`,
         '--labels',
@@ -154,8 +160,9 @@ const CASES: Readonly<Record<string, (word: string) => Case>> = {
 };
 
 function commandsOf({ change, group, pods = [] }: Case, cluster: string): readonly string[] {
-  const observation = anObservation(group === undefined ? [] : [group], aCluster({ nodes: [], pods }));
-  const steps = withClusterNames(stepsFor([change], { observation }), { name: cluster, resourceGroup: cluster });
+  const { cloud, ...observed } = anObservation(group === undefined ? [] : [group], aCluster({ nodes: [], pods }));
+  const observation = { ...observed, cloud: { ...cloud, managedCluster: { name: cluster, resourceGroup: cluster } } };
+  const steps = stepsFor([change], { observation });
   return steps.flatMap(({ command }) => command ?? []);
 }
 
