@@ -105,6 +105,19 @@ describe('the control plane', () => {
     const poller = rig.aks.managedClusters.createOrUpdate('rg', 'aks', { ...(await cluster()), kubernetesVersion: '1.34.1' });
     await poller.submitted();
     expect(await cluster()).toMatchObject({ provisioningState: 'Upgrading', currentKubernetesVersion: '1.33.2' });
+    // Its pools are idle, and take no write (Azure/telescope 1213, June 2026).
+    expect((await pool('a')).provisioningState).toBe('Succeeded');
+    const busy = {
+      statusCode: 409,
+      code: 'OperationNotAllowed',
+      message: expect.stringContaining('Another operation (Upgrading) is in progress') as unknown,
+    };
+    await expect(rig.aks.agentPools.createOrUpdate('rg', 'aks', 'a', { count: 4 }).submitted()).rejects.toMatchObject(busy);
+    await expect(
+      rig.aks.agentPools.createOrUpdate('rg', 'aks', 'new', { count: 1, vmSize: 'Standard_D4s_v5' }).submitted(),
+    ).rejects.toMatchObject(busy);
+    await expect(rig.aks.agentPools.delete('rg', 'aks', 'b').submitted()).rejects.toMatchObject(busy);
+    await expect(rig.aks.managedClusters.updateTags('rg', 'aks', { tags: { a: 'b' } }).submitted()).rejects.toMatchObject(busy);
     rig.clock.advance(10 * MINUTE);
     expect(await poller.pollUntilDone()).toMatchObject({ currentKubernetesVersion: '1.34.1', provisioningState: 'Succeeded' });
     expect([...versions('a'), ...versions('b')]).toEqual(['1.33.2', '1.33.2', '1.33.2', '1.33.2']);

@@ -11,7 +11,7 @@ import type { FixStep } from './change.ts';
 /** undefined: a person fills in the names. */
 type ClusterName = ManagedClusterName | undefined;
 
-/** Which pool of which cluster a command is for. */
+/** The pool that a command is for, and its cluster. */
 export interface PoolOfCommand {
   readonly group: NodeGroup | undefined;
   readonly cluster: ClusterName;

@@ -21,7 +21,7 @@ import type { Vm } from '../state/vm.ts';
 export function deleteMachines(world: ArmWorld, request: ArmRequest): ArmReply {
   const pool = findAgentPool(world, param(request, 'pool'));
   if (pool === undefined) return poolNotFound(world, request);
-  const busy = refuseWhileBusy(pool);
+  const busy = refuseWhileBusy(world, pool);
   if (busy !== undefined) return busy;
   const names = pick(request.body, 'machineNames');
   const wanted = Array.isArray(names) ? names.map((name) => String(name).toLowerCase()) : [];

@@ -1,6 +1,6 @@
 /** What the AKS resource provider refuses in a write to an agent pool before it acts. */
 import { isVmsPool, manualScale, poolEtag, poolSize, vmsOfSize } from '../state/agent-pool-document.ts';
-import { aksError, scaleInProgress } from '../http/errors.ts';
+import { aksError, clusterInProgress, scaleInProgress } from '../http/errors.ts';
 import { pick, pickText, type Json, type JsonObject } from '../http/json.ts';
 import { param, type ArmReply, type ArmRequest } from '../http/messages.ts';
 import { clusterId } from '../state/resource-names.ts';
@@ -8,6 +8,7 @@ import { growthTo } from '../compute/set-capacity.ts';
 import { findVmSize } from '../state/vm-sizes.ts';
 import { quotaShortage, type StockRequest } from '../state/stock-and-quota.ts';
 import type { AgentPool, ArmWorld } from '../state/arm-state.ts';
+import { runningOnCluster } from './aks-operations.ts';
 
 export function poolNotFound(world: ArmWorld, request: ArmRequest): ArmReply {
   const message = `Could not find the agentpool: ${param(request, 'pool')} in cluster ${clusterId(world.spec)}.`;
@@ -49,10 +50,14 @@ export function isIdle({ provisioningState }: AgentPool): boolean {
   return provisioningState === 'Succeeded' || provisioningState === 'Failed' || provisioningState === 'Canceled';
 }
 
-/** AKS accepts one operation on a pool at a time. */
-export function refuseWhileBusy(pool: AgentPool): ArmReply | undefined {
-  if (isIdle(pool)) return undefined;
-  return { status: 409, body: scaleInProgress(pool.name, pool.provisioningState) };
+/** AKS accepts one operation on a pool at a time, and none while it works on the whole cluster. */
+export function refuseWhileBusy(world: ArmWorld, pool: AgentPool): ArmReply | undefined {
+  return isIdle(pool) ? refuseDuringClusterWork(world) : { status: 409, body: scaleInProgress(pool.name, pool.provisioningState) };
+}
+
+/** Also if the pools are idle meanwhile, as they are while the control plane alone is upgraded (Azure/telescope 1213, June 2026). */
+export function refuseDuringClusterWork(world: ArmWorld): ArmReply | undefined {
+  return runningOnCluster(world).length === 0 ? undefined : { status: 409, body: clusterInProgress(world.clusterWork) };
 }
 
 /** Refuses invalid settings of an existing pool. If `pool` is undefined, of a new one. */

@@ -24,7 +24,15 @@ import { beginOperation, endOperation } from '../compute/operations.ts';
 import { aksOperationHeaders } from './aks-operations.ts';
 import { clusterId } from '../state/resource-names.ts';
 import { answerPage } from '../http/paging.ts';
-import { isIdle, poolNotFound, refuseCondition, refuseProperties, refuseWhileBusy, etagOfNothing } from './agent-pool-validation.ts';
+import {
+  isIdle,
+  poolNotFound,
+  refuseCondition,
+  refuseDuringClusterWork,
+  refuseProperties,
+  refuseWhileBusy,
+  etagOfNothing,
+} from './agent-pool-validation.ts';
 import { createPool, removePool } from './create-agent-pool.ts';
 import { specOfNew } from './agent-pool-spec.ts';
 import { limitsOf } from '../state/agent-pool-limits.ts';
@@ -98,7 +106,7 @@ export function putAgentPool(world: ArmWorld, request: ArmRequest): ArmReply {
   const properties = given ?? {};
   const refusal =
     refuseCondition(world, request, pool) ??
-    refuseWhileBusy(pool) ??
+    refuseWhileBusy(world, pool) ??
     refusePower(world, pool, { ...pool.properties, ...properties }) ??
     refuseProperties(world, pool, properties);
   if (refusal !== undefined || given === undefined) {
@@ -129,7 +137,7 @@ function createAgentPool(world: ArmWorld, request: ArmRequest): ArmReply {
   const properties = isJsonObject(given) ? given : {};
   const spec = specOfNew(param(request, 'pool'), properties);
   if (typeof spec === 'string') return aksError(400, 'InvalidParameter', spec);
-  const refusal = refuseProperties(world, undefined, { ...properties, count: spec.count });
+  const refusal = refuseDuringClusterWork(world) ?? refuseProperties(world, undefined, { ...properties, count: spec.count });
   if (refusal !== undefined) return refusal;
   const { pool, pending } = createPool(world, spec, properties);
   const operation = beginPoolOperation(world, pool, { principal: request.principal, pending });
@@ -145,7 +153,7 @@ function createAgentPool(world: ArmWorld, request: ArmRequest): ArmReply {
 export function deleteAgentPool(world: ArmWorld, request: ArmRequest): ArmReply {
   const pool = findAgentPool(world, param(request, 'pool'));
   if (pool === undefined) return { status: 204 };
-  const refusal = refuseCondition(world, request, pool) ?? refuseWhileBusy(pool);
+  const refusal = refuseCondition(world, request, pool) ?? refuseWhileBusy(world, pool);
   if (refusal !== undefined) return refusal;
   const { principal } = request;
   const vms = [...(setOf(world, pool) ?? pool).vms.values()];

@@ -16,6 +16,11 @@ const SIGNED_VERSION = '2025-03-01';
 /** Bytes of the parameters of an address: a certificate, a signature and a hash. */
 const SIGNED_BYTES = { c: 2_420, s: 256, h: 32 } as const;
 
+/** The operations on the cluster as a whole that have not ended. */
+export function runningOnCluster({ operations }: Pick<ArmWorld, 'operations'>): readonly Operation[] {
+  return [...operations.values()].filter(({ provider, pool, endMs }) => provider === 'aks' && pool === CLUSTER && endMs === undefined);
+}
+
 /** `Azure-AsyncOperation` and, for actions, `Location`, without a time to wait (recorded by azure-service-operator, August 2026). An address has almost 4,000 characters. */
 export function aksOperationHeaders(
   world: ArmWorld,

@@ -9,8 +9,8 @@ import { param, type ArmReply, type ArmRequest } from '../http/messages.ts';
 import { clusterId, identityId, kubeletIdentityName } from '../state/resource-names.ts';
 import { beginOperation, cancelOperation } from '../compute/operations.ts';
 import { beginAbort } from './pool-version.ts';
-import { aksOperationHeaders, CLUSTER } from './aks-operations.ts';
-import { isIdle, refuseProperties, refuseEtagCondition } from './agent-pool-validation.ts';
+import { aksOperationHeaders, CLUSTER, runningOnCluster } from './aks-operations.ts';
+import { isIdle, refuseDuringClusterWork, refuseProperties, refuseEtagCondition } from './agent-pool-validation.ts';
 import { refusePower } from './agent-pool-power.ts';
 import { beginClusterUpgrade, clusterUpgradeOf, type ClusterUpgrade } from './cluster-upgrade.ts';
 import { FIRST_KUBERNETES_VERSION, minorOf } from '../state/node-versions.ts';
@@ -46,13 +46,13 @@ function settingsMark({ clusterSettings }: ArmWorld): string {
   return Object.keys(clusterSettings).length === 0 ? '' : JSON.stringify(clusterSettings);
 }
 
-/** Refuses a write with an outdated eTag, or during an operation on one of the pools. */
+/** Refuses a write with an outdated eTag, or during an operation on one of the pools or on the cluster. */
 function refuseWrite(world: ArmWorld, request: ArmRequest): ArmReply | undefined {
   if (!isCluster(world, request)) return clusterNotFound(request);
   const stale = refuseEtagCondition(request, { current: clusterEtag(world), what: 'managed cluster' });
   if (stale !== undefined) return stale;
   const busy = [...world.agentPools.values()].find((pool) => !isIdle(pool));
-  return busy === undefined ? undefined : { status: 409, body: scaleInProgress(busy.name, busy.provisioningState) };
+  return busy === undefined ? refuseDuringClusterWork(world) : { status: 409, body: scaleInProgress(busy.name, busy.provisioningState) };
 }
 
 /** PATCH replaces the tags as a set. */
@@ -179,12 +179,6 @@ export function abortCluster(world: ArmWorld, request: ArmRequest): ArmReply {
     retryAfterSeconds: world.knobs.retryAfterSeconds.write,
   });
   return { ...acceptedReply(world, request, operation, 'action'), body: renderCluster(world) };
-}
-
-function runningOnCluster(world: ArmWorld): readonly Operation[] {
-  return [...world.operations.values()].filter(
-    ({ provider, pool, endMs }) => provider === 'aks' && pool === CLUSTER && endMs === undefined,
-  );
 }
 
 function clusterState(world: ArmWorld): string {

@@ -31,7 +31,7 @@ const UPGRADE = 'the upgrade';
 export function upgradeNodeImage(world: ArmWorld, request: ArmRequest): ArmReply {
   const pool = findAgentPool(world, param(request, 'pool'));
   if (pool === undefined) return poolNotFound(world, request);
-  const refusal = refuseCondition(world, request, pool) ?? refuseWhileBusy(pool) ?? refuseSurge(world, pool);
+  const refusal = refuseCondition(world, request, pool) ?? refuseWhileBusy(world, pool) ?? refuseSurge(world, pool);
   if (refusal !== undefined) return refusal;
   const operation = beginUpgrade(world, pool, { as: 'UpgradingNodeImageVersion', atEnd: {} });
   return {
