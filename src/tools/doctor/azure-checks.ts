@@ -149,6 +149,10 @@ function listFix({ nodeResourceGroup = NODES }: Azure): string {
   return shell`az vmss list -g ${nodeResourceGroup} --query "[].name" -o tsv`;
 }
 
+/** Azure refuses another range of a subnet with nodes in it as `InUseSubnetCannotBeUpdated` (terraform-provider-azurerm 7687). */
+const SUBNET_FIX =
+  'lower the maximum of its pools, or use a larger subnet for new ones: Azure does not change the addresses of a subnet in use';
+
 /** Addresses for every pool of the subnet at its maximum. In a flat network, a node takes the addresses of its pods at once. */
 export function subnetCheck(id: string, result: ReadResult<SubnetUsage>, pools: readonly DiagnosedPool[]): Check {
   const name = id.split('/').at(-1) ?? id;
@@ -164,7 +168,7 @@ export function subnetCheck(id: string, result: ReadResult<SubnetUsage>, pools: 
     needed === nodes ? `${nodes} more nodes` : `${nodes} more nodes, which take ${needed} addresses including those of their pods`;
   if (needed <= free) return ok('subnet', `subnet ${name} has ${free} free addresses; its pools may add ${demand}`);
   const message = `subnet ${name} has ${free} free addresses, but its pools may add ${demand}`;
-  return warning('subnet', message, shell`az network vnet subnet update --ids ${id} --address-prefixes WIDER_PREFIX`);
+  return warning('subnet', message, SUBNET_FIX);
 }
 
 /** From this share on, a quota is reported. */
