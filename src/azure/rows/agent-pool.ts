@@ -134,7 +134,10 @@ function zonesOf({ availabilityZones }: ListedAgentPool): Pick<AgentPoolRow, 'zo
 /** The fields that few pools have. */
 function optionalFields(
   raw: ListedAgentPool,
-): Pick<AgentPoolRow, 'initializationTaints' | 'gpuPartitioning' | 'warnings' | 'subnet' | 'subnetId' | 'managedLimits' | 'reservationGroup'> {
+): Pick<
+  AgentPoolRow,
+  'initializationTaints' | 'gpuPartitioning' | 'warnings' | 'subnet' | 'subnetId' | 'managedLimits' | 'reservationGroup'
+> {
   const managedLimits = raw.enableAutoScaling === true ? poolLimitsOf(raw) : undefined;
   const subnet = resourceNameOf(raw.vnetSubnetID);
   const gpuPartitioning = gpuPartitioningOf(raw);

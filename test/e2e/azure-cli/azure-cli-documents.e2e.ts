@@ -1,5 +1,5 @@
 /** The `az` commands of the documents, of the script that `init` writes and of the fixes that `doctor` prints, as they stand there. */
-import { chmodSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { readFileSync, symlinkSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { documentCommands } from '../../support/document-commands.ts';
@@ -8,7 +8,6 @@ import { AzureCli } from './azure-cli.ts';
 import { givenAzureCli } from './find-azure-cli.ts';
 
 const ROOT = resolve(import.meta.dirname, '..', '..', '..');
-const MAIN = join(ROOT, 'src', 'cli', 'main.ts');
 const INSTALL = 'docs/install-on-aks.md';
 /** Makes a cluster of a real subscription and asks it what no world knows. */
 const FIRST_HOUR = 'docs/first-hour.md';
@@ -23,14 +22,8 @@ afterEach(async () => {
 /** Programs of a person's machine that this suite does not test, and ours. */
 async function begin(): Promise<AzureCli> {
   cli = await AzureCli.signedIn();
-  for (const [name, text] of [
-    ['helm', 'exit 0'],
-    ['kubectl', 'exit 0'],
-    ['aks-autoscaler', `exec ${process.execPath} --disable-warning=ExperimentalWarning ${MAIN} "$@"`],
-  ] as const) {
-    writeFileSync(join(cli.dir, name), `#!/bin/bash\n${text}\n`);
-    chmodSync(join(cli.dir, name), 0o755);
-  }
+  for (const name of ['helm', 'kubectl']) cli.addProgram(name, 'exit 0');
+  cli.addAutoscaler();
   symlinkSync(join(ROOT, 'deploy'), join(cli.dir, 'deploy'));
   return cli;
 }
@@ -58,7 +51,53 @@ function expectedRoles({ spec }: AzureCli['world']): readonly string[] {
   ];
 }
 
+const OF_POOL = '-g GROUP --cluster-name CLUSTER -n POOL';
+const OF_SET = '-g NODE_RESOURCE_GROUP -n SCALE_SET';
+/** Commands that a sentence names without the pool or the scale set that it speaks of, and what is added. The first match counts. */
+const SHORT: readonly (readonly [form: RegExp, more: string])[] = [
+  [/^az aks nodepool scale$/, `${OF_POOL} --node-count 2`],
+  [/^az aks nodepool show/, OF_POOL],
+  [/^az aks get-credentials$/, '-g GROUP -n CLUSTER --file credentials'],
+  [/^az vmss list-instances$/, OF_SET],
+  [/^az vmss get-instance-view$/, `${OF_SET} --instance-id 0`],
+  [/^az login$/, '--identity'],
+];
+/** No commands, one that no world has, one that needs an operation of minutes, and those of the migration, which has a case of its own. */
+const NOT_RUN = /^az (?:aks|monitor metrics|aks nodepool operation-abort|aks nodepool update .*)$/;
+
+/** With what a sentence leaves out, in the order of the documents. @throws Error for a command of another form. */
+function shortCommands(): readonly string[] {
+  const all = DOCUMENTS.filter((document) => document !== FIRST_HOUR).flatMap((document) =>
+    [...readFileSync(join(ROOT, document), 'utf8').matchAll(/`(az [^`\n]*)`/g)].map(([, command = '']) => command),
+  );
+  const named = [...new Set(all)].filter((command) => !/ -[gl] /.test(command) && !NOT_RUN.test(command));
+  return named.map((command) => {
+    const [, more] = SHORT.find(([form]) => form.test(command)) ?? [];
+    if (more === undefined) throw new Error(`A document names \`${command}\`; say what is added to it, or why it is not run.`);
+    return `${command} ${more}`;
+  });
+}
+
 describe.skipIf(givenAzureCli() === undefined)("Azure's CLI", () => {
+  it('goes to this autoscaler and back as the page about the migration says', async () => {
+    cli = await AzureCli.signedIn({
+      pools: [{ name: 'general', vmSize: 'Standard_D4s_v5', count: 2, min: 1, max: 3, managedAutoscaler: true }],
+    });
+    const { clusterResourceGroup, clusterName } = cli.world.spec;
+    const pool = `-g ${clusterResourceGroup} --cluster-name ${clusterName} -n general`;
+    const page = readFileSync(join(ROOT, 'docs', 'migrate-from-cluster-autoscaler.md'), 'utf8');
+    const steps = [...page.matchAll(/`(az aks nodepool update [^`]+)`/g)].map(([, command = '']) => command);
+    const flags = steps.map((step) => /--(?:dis|en)able-cluster-autoscaler/.exec(step)?.[0]);
+    expect(flags).toEqual(['--disable-cluster-autoscaler', '--enable-cluster-autoscaler']);
+    const shown = (): Promise<unknown> =>
+      cli?.json(`az aks nodepool show ${pool} --query [enableAutoScaling,minCount,maxCount,count]`) ?? Promise.resolve();
+    expect(await shown()).toEqual([true, 1, 3, 2]);
+    await cli.must(`${steps[0] ?? ''} ${pool}`);
+    expect(await shown()).toEqual([false, null, null, 2]);
+    await cli.must(`${steps[1] ?? ''} ${pool}`);
+    expect(await shown()).toEqual([true, 1, 10, 2]);
+  });
+
   it('installs as the page about AKS says', async () => {
     const shell = await begin();
     const { world } = shell;
@@ -120,6 +159,10 @@ describe.skipIf(givenAzureCli() === undefined)("Azure's CLI", () => {
     );
     expect(commands.length).toBeGreaterThan(7);
     await shell.must(commands.join('\n'));
+    const short = shortCommands();
+    expect(short.length).toBe(SHORT.length + 1);
+    await shell.must(short.map((command) => names.reduce((line, [place, name]) => line.replaceAll(place, name), command)).join('\n'));
+    await shell.must(`az aks nodepool scale -g ${spec.clusterResourceGroup} --cluster-name ${spec.clusterName} -n general --node-count 3`);
     // The runbook about differing counts sets AKS's count.
     expect(world.pool('general').capacity).toBe(3);
     expect(world.journal().filter(({ path, status }) => SCALE_SET.test(path) && status >= 400)).toEqual([]);

@@ -1,11 +1,12 @@
 /** A world and the unmodified Azure CLI in a shell beside it. Every address but this machine's is out of reach, so that nothing of Azure is called. */
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { startWorld, type RunningWorld, type StartOptions } from '../../../world/simulator/entry/world-entry.ts';
 import { givenAzureCli } from './find-azure-cli.ts';
 
+const MAIN = resolve(import.meta.dirname, '..', '..', '..', 'src', 'cli', 'main.ts');
 /** Two minutes of Azure in two seconds: `az` polls every second at most. */
 const SPEED = 60;
 /** What a person types once; the page about this client has the same lines. */
@@ -44,6 +45,17 @@ export class AzureCli {
     const cli = await AzureCli.start(options);
     await cli.must(SIGN_IN);
     return cli;
+  }
+
+  /** A program of the shell. */
+  addProgram(name: string, script: string): void {
+    writeFileSync(join(this.dir, name), `#!/bin/bash\n${script}\n`);
+    chmodSync(join(this.dir, name), 0o755);
+  }
+
+  /** The program under test, as `aks-autoscaler`. */
+  addAutoscaler(): void {
+    this.addProgram('aks-autoscaler', `exec ${process.execPath} --disable-warning=ExperimentalWarning ${MAIN} "$@"`);
   }
 
   /** Runs lines in bash until one fails. */
