@@ -1,5 +1,6 @@
 /** The user's further flags: as arguments of the container, and the parts that other objects need. */
 import { readFlags } from '../src/config/sources/flags.ts';
+import { PAUSES_SUFFIX } from '../src/kubernetes/projection/pauses.ts';
 import { LEASE_NAME } from '../src/tools/doctor/required-access.ts';
 import { STATUS_NAME } from '../src/planning/explain/scale-up-events.ts';
 import { plainly, type Json, type JsonMap, type Lines } from './notation.ts';
@@ -89,4 +90,5 @@ export const LEASE_NAMES = leaseNames(['', '-dry-run']);
 export const NAMES_AFTER_LEASE: Readonly<Record<string, Lines>> = {
   [`${LEASE_NAME}-templates`]: leaseNames(['-templates']),
   [`${LEASE_NAME}-memory`]: leaseNames(['-memory']),
+  [`${LEASE_NAME}${PAUSES_SUFFIX}`]: leaseNames([PAUSES_SUFFIX]),
 };

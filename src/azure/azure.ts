@@ -103,7 +103,8 @@ class AzureAdapter implements AzureNodeGroups {
   async increase(request: IncreaseRequest, signal: AbortSignal): Promise<AnsweredIncrease | UnansweredIncrease> {
     // guard: a capacity write does not look at hints
     const { gate, writes, inventory, quotaAccount } = this.#rooms;
-    const group = gate.writableGroup(request.group);
+    // guard: no increase is written into a pause
+    const group = gate.writableGroup(request.group, 'increase');
     if (typeof group === 'string') return { kind: 'refused', group: request.group, reason: group };
     const write =
       group.kind === 'vms-pool' ? increaseVmsPool : inventory.facts.isWrittenThroughAks(group) ? increaseThroughAks : increaseScaleSet;
@@ -132,12 +133,19 @@ class AzureAdapter implements AzureNodeGroups {
 
   async deleteInstances(request: DeleteRequest, signal: AbortSignal): Promise<DeleteOutcome> {
     const { gate, writes } = this.#rooms;
-    const group = gate.writableGroup(request.group);
+    // guard: no deletion is sent into a pause
+    const group = gate.writableGroup(request.group, 'removal');
     if (typeof group === 'string') return { kind: 'refused', group: request.group, reason: group };
     const remove = group.kind === 'vms-pool' ? deleteFromVmsPool : deleteFromScaleSet;
     const outcome = await remove(writes, group, request, this.#untilClosed(signal));
     gate.recordOutcome(group, outcome);
     return outcome;
+  }
+
+  removalPausedBecause(id: NodeGroupId): string | undefined {
+    const { inventory, gate } = this.#rooms;
+    const group = inventory.registration().byId.get(id);
+    return group === undefined ? undefined : gate.pausedBecause(group, 'removal');
   }
 
   async untilRemovable(id: NodeGroupId, signal: AbortSignal): Promise<void> {

@@ -3,6 +3,7 @@ import { describeBlock } from '../domain/group-blocks.ts';
 import type { TokenCredential } from '@azure/core-auth';
 import { phaseOf } from '../cache/agents/agent-turns.ts';
 import type { NodeGroupId } from '../domain/ids.ts';
+import { NO_PAUSES, type PauseReader } from '../domain/ports/pauses.ts';
 import type { ForeignLock } from '../domain/ports/leadership.ts';
 import type { StoredText } from '../domain/ports/stored-text.ts';
 import type { ResourceNames } from '../domain/resources.ts';
@@ -49,6 +50,8 @@ export interface AzureDeps {
   readonly names: ResourceNames;
   /** Freezes every group while it is held. If absent, no lock is watched. */
   readonly foreignLock?: ForeignLock;
+  /** What people asked not to be changed. If absent, nothing is paused. */
+  readonly pauses?: PauseReader;
   /** Where processes of one subscription share what they read. If absent, this process reads all for itself. */
   readonly sharedTexts?: SharedTexts | undefined;
   /** What the processes of one subscription report to each other. If absent, they report nothing. */
@@ -89,6 +92,7 @@ export interface AzureRooms {
 
 export function wireAzure(deps: AzureDeps): AzureRooms {
   const { options, clock, random, log, metrics, names, foreignLock } = deps;
+  const pauses = deps.pauses ?? { current: () => NO_PAUSES };
   const closing = new AbortController();
   const rateLimits = new RateLimits(clock, metrics.arm);
   const ownWrites = new OwnWrites();
@@ -132,6 +136,7 @@ export function wireAzure(deps: AzureDeps): AzureRooms {
     options,
     names,
     lockedBecause,
+    pauses,
     evidence,
     hints,
     shares,
@@ -140,7 +145,7 @@ export function wireAzure(deps: AzureDeps): AzureRooms {
     const row = inventory.scaleSets.get(inventory.registration().byId.get(id)?.key ?? '')?.value;
     if (row !== undefined) hints.noteSuccess(row);
   };
-  const gate = new WriteGate({ inventory, ownWrites, foreignLock, clock, log });
+  const gate = new WriteGate({ inventory, ownWrites, foreignLock, pauses, clock, log });
   const writes: WriteDeps = {
     ...shared,
     inventory,
@@ -148,6 +153,7 @@ export function wireAzure(deps: AzureDeps): AzureRooms {
     tracker: new OperationTracker(shared),
     locks: new GroupLocks(),
     shares,
+    pausedBecause: (group, write) => gate.pausedBecause(group, write),
     recordEvent: (event) => {
       quotaAccount.recordEvent(event);
       if (event.kind === 'increase-failed') hints.noteFailure(event.error);
@@ -157,8 +163,8 @@ export function wireAzure(deps: AzureDeps): AzureRooms {
     undoUnfilled: (group, ownIncrease) => undo.begin(group, ownIncrease),
     closing: closing.signal,
   };
-  const undo = new UnfilledIncreaseUndo({ writes, writable: ({ id }) => gate.writableGroup(id) });
-  const countSync = new AgentPoolCountSync({ writes, writable: ({ id }) => gate.writableGroup(id) });
+  const undo = new UnfilledIncreaseUndo({ writes, writable: ({ id }) => gate.writableGroup(id, 'removal') });
+  const countSync = new AgentPoolCountSync({ writes, writable: ({ id }) => gate.writableGroup(id, 'count') });
   const activityLog = options.activityLog
     ? new ActivityLog({ ...shared, credential, add: (event) => events.add(event), closing: closing.signal })
     : undefined;

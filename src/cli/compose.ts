@@ -48,7 +48,7 @@ const START_PATIENCE_MS = 10 * 60_000;
 export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
   const { config, clock, log, metrics } = input;
   const connections = await connectBoth({ startPatienceMs: START_PATIENCE_MS, ...input });
-  const { kubernetes, cloud, store, rules } = connections;
+  const { kubernetes, cloud, store, rules, pauses } = connections;
   const withheld = config.dryRun ? new WithheldWrites({ clock, log, metrics }) : undefined;
   metrics.dryRun.active.set(withheld === undefined ? 0 : 1);
   metrics.deferred.reportFailures((gauges, thrown) =>
@@ -94,6 +94,7 @@ export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
     status,
     annotations: config.kubernetes.annotateNodes ? new NodeAnnotations({ annotator: kubernetes.annotator, clock, log }) : undefined,
     rules,
+    pauses,
     policy: () => live.config.policy,
     templates: composeTemplates(input, connections),
     memory: composeMemory(input, connections, { loop, live }),

@@ -17,7 +17,7 @@ import type { RememberedAdvice } from '../planning/explain/advice/remembered-adv
 import type { Health } from '../telemetry/health.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import type { ConfigMapPriorityRules } from './connect/config-map-stores.ts';
+import type { ConfigMapPauses, ConfigMapPriorityRules } from './connect/config-map-stores.ts';
 import type { ConnectedStore } from './connect/shared-texts.ts';
 import type { HistoryFiles } from './journal/history-files.ts';
 import type { ShadowRecord } from './journal/shadow-record.ts';
@@ -42,6 +42,7 @@ export interface DaemonDeps {
   readonly annotations: NodeAnnotations | undefined;
   /** undefined: the priority expander is not configured. */
   readonly rules: ConfigMapPriorityRules | undefined;
+  readonly pauses: ConfigMapPauses;
   /** The policy in force; a reload may change it. */
   readonly policy: () => Policy;
   readonly templates: TemplateStore;

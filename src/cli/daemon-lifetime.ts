@@ -11,6 +11,7 @@ import { PRIORITY_RULES_NAME } from '../observers/events/priority-rule-events.ts
 import { STATUS_NAME } from '../planning/explain/scale-up-events.ts';
 import type { ReloadOutcome } from './config-reload.ts';
 import type { Daemon, StartOptions } from './daemon.ts';
+import { followPauses } from './connect/config-map-stores.ts';
 import { readHistory } from './journal/history-entries.ts';
 import { stopInTime } from './stop-in-time.ts';
 import type { DaemonDeps } from './daemon-deps.ts';
@@ -66,7 +67,7 @@ export class DaemonLifetime implements Daemon {
     this.#lead();
     const lockFollowed = config.kubernetes.heedResourceLocker ? kubernetes.watchForeignLock(signal) : undefined;
     const restored = [templates.restore(signal), memory.restore(signal), this.#restoreHistory(), this.#deps.shadow?.restore()];
-    await Promise.all([watching, lockFollowed, this.#followPriorityRules(), ...restored, cloud.start(signal)]);
+    await Promise.all([watching, lockFollowed, this.#followPriorityRules(), this.#followPauses(), ...restored, cloud.start(signal)]);
     if (options.loop === false) return;
     // The loop's promise never rejects: it carries its error as a value.
     void loop.start(signal).then((error) => {
@@ -110,6 +111,12 @@ export class DaemonLifetime implements Daemon {
     if (rules === undefined) return;
     const name = { namespace: config.kubernetes.namespace, name: PRIORITY_RULES_NAME };
     await kubernetes.watchConfigMap(name, (content) => rules.changed(content), this.#work.signal);
+  }
+
+  /** Reads the pauses before the first loop: until then it is unknown what must not be changed. */
+  #followPauses(): Promise<void> {
+    const { kubernetes, config, pauses } = this.#deps;
+    return followPauses(kubernetes, { pauses, config: config.kubernetes }, this.#work.signal);
   }
 
   reconfigure(config: Config): void {

@@ -25,6 +25,7 @@ export type ChangeBlock =
   /** `setting`: the field of the agent pool that says so. */
   | { readonly code: 'managed-autoscaler'; readonly setting: string | undefined }
   | { readonly code: 'pool-power'; readonly state: string }
+  | PausedBlock
   /** An operation of AKS that is not ours runs in the pool. */
   | { readonly code: 'pool-state'; readonly state: string }
   | { readonly code: 'write-refused'; readonly untilMs: number; readonly message: string }
@@ -43,12 +44,28 @@ export type IncreaseBlock =
   | { readonly code: 'pool-not-listed' }
   /** Azure returns no entity tag, so no write can be conditional. */
   | { readonly code: 'no-entity-tag' }
+  | PausedBlock
   | { readonly code: 'own-operation' }
   /** AKS began to bring its count in step while a write of the scale set itself waited. */
   | { readonly code: 'written-through-aks' }
   | { readonly code: 'writes-used-up' }
   | { readonly code: 'throttled'; readonly untilMs: number; readonly message: string }
   | RecordedBlock;
+
+/** Against removals alone. `entry`: the name of an entry about pauses whose end is not known. */
+export type RemovalBlock =
+  | PausedBlock
+  | { readonly code: 'pause-unreadable'; readonly entry: string; readonly problem: string }
+  | RecordedBlock;
+
+/** A person asked that the group, or every group, is not changed until a time. `by` and `reason` are undefined if they are not stated. */
+export interface PausedBlock {
+  readonly code: 'paused';
+  readonly direction: 'scale-up' | 'scale-down' | 'both';
+  readonly untilMs: number;
+  readonly by: string | undefined;
+  readonly reason: string | undefined;
+}
 
 /** Another cluster of the subscription met a stockout of the VM size. */
 export type ChoiceBlock = { readonly code: 'stockout-elsewhere'; readonly vmSize: string; readonly atMs: number } | RecordedBlock;
@@ -64,7 +81,7 @@ interface RecordedBlock {
   readonly text: string;
 }
 
-export type GroupBlock = ChangeBlock | IncreaseBlock | ChoiceBlock | DeletionBlock;
+export type GroupBlock = ChangeBlock | IncreaseBlock | RemovalBlock | ChoiceBlock | DeletionBlock;
 
 /** What is blocked, and by what. undefined: nothing is against it. */
 export interface GroupBlocks {
@@ -72,13 +89,27 @@ export interface GroupBlocks {
   readonly change: ChangeBlock | undefined;
   /** It is not increased. Removals are not affected. */
   readonly increase: IncreaseBlock | undefined;
+  /** Nothing of it is removed. Increases are not affected. */
+  readonly removal: RemovalBlock | undefined;
   /** It grows only for pods that no other group can take. */
   readonly choice: ChoiceBlock | undefined;
   /** Deletions of its nodes wait, for a minute at most. For people only; no decision reads it. */
   readonly deletion: DeletionBlock | undefined;
 }
 
-export const NO_BLOCKS: GroupBlocks = Object.freeze({ change: undefined, increase: undefined, choice: undefined, deletion: undefined });
+export const NO_BLOCKS: GroupBlocks = Object.freeze({
+  change: undefined,
+  increase: undefined,
+  removal: undefined,
+  choice: undefined,
+  deletion: undefined,
+});
+
+const PAUSED: Readonly<Record<PausedBlock['direction'], string>> = {
+  'scale-up': 'increases are paused',
+  'scale-down': 'removals are paused',
+  both: 'paused',
+};
 
 type Sentences = { readonly [Code in GroupBlock['code']]: (block: Extract<GroupBlock, { readonly code: Code }>) => string };
 
@@ -96,6 +127,10 @@ const SENTENCES: Sentences = {
   hosted: () => 'its agent pool is hosted and scaled by AKS',
   'managed-autoscaler': ({ setting }) => `AKS runs its own autoscaler over its agent pool${setting === undefined ? '' : ` (${setting})`}`,
   'pool-power': ({ state }) => `its agent pool is ${state}`,
+  paused: ({ direction, untilMs, by, reason }) =>
+    `${PAUSED[direction]} until ${new Date(untilMs).toISOString().replace('.000Z', 'Z')}` +
+    `${by === undefined ? '' : ` by ${by}`}${reason === undefined ? '' : `: ${reason}`}`,
+  'pause-unreadable': ({ entry, problem }) => `removals wait, since the pause "${entry}" cannot be read: ${problem}`,
   'pool-state': ({ state }) => `its agent pool is in state ${state}`,
   'write-refused': ({ untilMs, message }) => `Azure refused the last write; next try after ${new Date(untilMs).toISOString()}: ${message}`,
   locked: ({ message }) => message,
@@ -139,21 +174,29 @@ export function isSameReason(left: { readonly code: string }, right: { readonly 
 export interface BlockTexts {
   readonly frozen?: string | undefined;
   readonly growthHeld?: string | undefined;
+  readonly removalsHeld?: string | undefined;
   readonly lastResort?: string | undefined;
   readonly deletionsWait?: string | undefined;
 }
 
-export function blockTexts({ change, increase, choice, deletion }: GroupBlocks): BlockTexts {
+export function blockTexts({ change, increase, removal, choice, deletion }: GroupBlocks): BlockTexts {
   return {
     frozen: describeBlock(change),
     growthHeld: describeBlock(increase),
+    removalsHeld: describeBlock(removal),
     lastResort: describeBlock(choice),
     deletionsWait: describeBlock(deletion),
   };
 }
 
 /** The blocks as a dump knows them: by their sentences alone. */
-export function recordedBlocks({ frozen, growthHeld, lastResort, deletionsWait }: BlockTexts): GroupBlocks {
+export function recordedBlocks({ frozen, growthHeld, removalsHeld, lastResort, deletionsWait }: BlockTexts): GroupBlocks {
   const recorded = (text: string | undefined): RecordedBlock | undefined => (text === undefined ? undefined : { code: 'recorded', text });
-  return { change: recorded(frozen), increase: recorded(growthHeld), choice: recorded(lastResort), deletion: recorded(deletionsWait) };
+  return {
+    change: recorded(frozen),
+    increase: recorded(growthHeld),
+    removal: recorded(removalsHeld),
+    choice: recorded(lastResort),
+    deletion: recorded(deletionsWait),
+  };
 }

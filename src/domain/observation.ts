@@ -110,6 +110,8 @@ export interface CloudView {
   readonly rulesWithoutGroup?: readonly string[];
   /** For the commands of fixes. Absent if the configuration does not name the cluster. */
   readonly managedCluster?: ManagedClusterName;
+  /** Pauses that name no group. If absent, each names one. */
+  readonly pausesWithoutGroup?: readonly string[];
 }
 
 /** The frozen inputs of one loop. Can be written to disk and replayed to the same plan. */

@@ -91,8 +91,8 @@ export async function connectKubernetes(deps: KubernetesDeps): Promise<Kubernete
     watchForeignLock: (signal) => locker.start(AbortSignal.any([signal, closing.signal])),
     writeConfigMap: (wanted, signal) => replaced.write(wanted, signal),
     deleteConfigMap: (name, signal) => replaced.delete(name, signal),
-    watchConfigMap: (name, listener, signal) => {
-      const watched = new WatchedConfigMap({ rest, clock, random, log, metrics }, name, listener);
+    watchConfigMap: (name, listener, signal, refusalGraceMs) => {
+      const watched = new WatchedConfigMap({ rest, clock, random, log, metrics }, name, listener, refusalGraceMs);
       watchedConfigMaps.push(watched);
       return watched.start(AbortSignal.any([signal, closing.signal]));
     },

@@ -74,7 +74,7 @@ export function options(arm: ScriptedArm, rest: Partial<AzureOptions> = {}): Azu
 /** Starts nothing: fill the ARM, then call `azure.start(signal)`. Ends with the test. */
 export async function rig(
   rest: Partial<AzureOptions> = {},
-  more: Pick<AzureDeps, 'sharedTexts' | 'sharedHints' | 'sharedClusters'> = {},
+  more: Pick<AzureDeps, 'sharedTexts' | 'sharedHints' | 'sharedClusters' | 'pauses'> = {},
   atEnd: AtEnd = onTestFinished,
 ): Promise<Rig> {
   const arm = await ScriptedArm.start(atEnd);

@@ -28,6 +28,8 @@ export interface ChangeRuleInput {
   readonly adopted: boolean;
   /** An operation of our own runs in the pool and explains its state. */
   readonly ours: boolean;
+  /** A person paused every change of the group. */
+  readonly paused: ChangeBlock | undefined;
   /** Why agent pools are unknown. */
   readonly poolsUnknown: ChangeBlock | undefined;
   readonly refusedWrite: ChangeBlock | undefined;
@@ -40,6 +42,7 @@ export interface IncreaseRuleInput {
   readonly sizeNotOffered: IncreaseBlock | undefined;
   readonly poolNotListed: IncreaseBlock | undefined;
   readonly noEntityTag: IncreaseBlock | undefined;
+  readonly paused: IncreaseBlock | undefined;
   readonly throttled: IncreaseBlock | undefined;
   readonly ownOperation: IncreaseBlock | undefined;
   readonly writesUsedUp: IncreaseBlock | undefined;
@@ -90,6 +93,7 @@ const AGAINST_CHANGE: readonly Rule<ChangeRuleInput, ChangeBlock>[] = [
       return power === '' || power === 'running' ? undefined : { code: 'pool-power', state: power };
     },
   },
+  { asks: PROCESS, find: ({ paused }) => paused },
   {
     asks: POOL,
     // There is no lock between AKS's operations and ours: the later write wins over the earlier numbers.
@@ -108,6 +112,7 @@ const AGAINST_INCREASE: readonly Rule<IncreaseRuleInput, IncreaseBlock>[] = [
   { asks: VIEW, find: ({ sizeNotOffered }) => sizeNotOffered },
   { asks: VIEW, find: ({ poolNotListed }) => poolNotListed },
   { asks: VIEW, find: ({ noEntityTag }) => noEntityTag },
+  { asks: VIEW, find: ({ paused }) => paused },
   { asks: VIEW, find: ({ throttled }) => throttled },
   { asks: VIEW, find: ({ ownOperation }) => ownOperation },
   { asks: VIEW, find: ({ writesUsedUp }) => writesUsedUp },
@@ -140,7 +145,7 @@ export function inputOfRows(
   group: RegisteredGroup,
   { row, size, pool, adopted = false, ours = false }: Partial<Pick<ChangeRuleInput, 'row' | 'size' | 'pool' | 'adopted' | 'ours'>>,
 ): ChangeRuleInput {
-  const unknown = { poolsUnknown: undefined, refusedWrite: undefined, foreignLock: undefined, oldData: undefined };
+  const unknown = { paused: undefined, poolsUnknown: undefined, refusedWrite: undefined, foreignLock: undefined, oldData: undefined };
   return { group, row, size, pool, adopted, ours, ...unknown };
 }
 

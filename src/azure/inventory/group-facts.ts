@@ -95,8 +95,14 @@ export class GroupFacts {
     return pool === undefined ? undefined : this.#deps.vmsPools.poolHeldReason(pool);
   }
 
-  /** What the rules against increases ask. */
-  increaseRuleInput(group: RegisteredGroup): IncreaseRuleInput {
+  /** All names that people may give a group: its own, that of its scale set or size, and that of its agent pool. */
+  namesOf(group: RegisteredGroup): readonly string[] {
+    const pool = group.kind === 'vms-pool' ? group.key.split('/')[0] : poolOf(this.#rowOf(group)?.tags ?? {});
+    return [group.id, group.key, ...(pool === undefined ? [] : [pool])];
+  }
+
+  /** What the rules against increases ask, except about pauses. */
+  increaseRuleInput(group: RegisteredGroup): Omit<IncreaseRuleInput, 'paused'> {
     const isUnlisted = this.isWrittenThroughAks(group) && this.poolOf(group) === undefined;
     const { ownWrites, clock } = this.#deps;
     const nowMs = clock.monotonic();

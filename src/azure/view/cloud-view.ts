@@ -9,6 +9,7 @@ import type { Row } from '../../cache/table/row.ts';
 import type { InstanceKey, NodeGroupId } from '../../domain/ids.ts';
 import type { NodeGroup, TargetSize } from '../../domain/node-group.ts';
 import type { CloudEvent, CloudView, ClusterView } from '../../domain/observation.ts';
+import type { PauseReader, Pauses } from '../../domain/ports/pauses.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import { ClusterLabels } from '../templates/aks-labels.ts';
 import { scaleSetTarget } from './group-target.ts';
@@ -25,6 +26,7 @@ import { WantedReads } from './wanted-reads.ts';
 import type { AzureOptions } from '../arm/options.ts';
 import { OwnershipIndex, type Ownership, type OwnershipInput } from '../groups/node-ownership.ts';
 import { blockAgainstIncrease } from '../groups/group-rules.ts';
+import { entriesWithoutGroup, pauseBlocks } from '../groups/pauses.ts';
 import { groupKindOf, type RegisteredGroup, type Registration } from '../groups/registry.ts';
 import { zoneName, type InstanceRow } from '../rows/scale-set.ts';
 import type { WriteBackoffs } from '../groups/own-writes.ts';
@@ -52,6 +54,7 @@ interface CloudViewDeps {
   readonly names: ResourceNames;
   /** Why no group may be written now, if so. */
   readonly lockedBecause: () => string | undefined;
+  readonly pauses: PauseReader;
   /** What other clusters of the subscription reported. */
   readonly hints: Pick<SubscriptionHints, 'lastResortReason'>;
   readonly shares: Pick<WriteShares, 'waitingReason'>;
@@ -105,6 +108,7 @@ export class CloudViewBuilder {
       agents,
       nowMs,
       locked: this.#deps.lockedBecause(),
+      pauses: this.#deps.pauses.current(),
       cluster,
     };
     this.#clusterLabels.observe(cluster.nodes, this.#deps.options.nodeResourceGroup);
@@ -117,6 +121,8 @@ export class CloudViewBuilder {
     const idle = registration.idleRules.map((index) => describeRule(store.selection.discovery, index));
     const unused = unusedOptionNames(store.selection.nodeGroupOptions, tagged);
     const reservations = store.reservations.current(nowMs);
+    const names = [...registration.groups.values()].map((group) => store.facts.namesOf(group));
+    const idlePauses = entriesWithoutGroup(context.pauses, names, nowMs);
     return {
       groups: [...built.values()].map(({ group }) => group).sort(compareBy((item) => item.id)),
       groupOfNode: ownership.groupOfNode,
@@ -129,6 +135,7 @@ export class CloudViewBuilder {
       ...(unused.length === 0 ? {} : { optionsWithoutGroup: unused }),
       ...(idle.length === 0 ? {} : { rulesWithoutGroup: idle }),
       ...defined({ managedCluster: managedClusterOf(this.#deps.options) }),
+      ...(idlePauses.length === 0 ? {} : { pausesWithoutGroup: idlePauses }),
     };
   }
 
@@ -150,6 +157,7 @@ export class CloudViewBuilder {
     const instances = listedAtMs === undefined ? undefined : this.#instances.instancesOf(group.key, context.ownership);
     const source = this.#sourceOf(own);
     const sourceRow = own.row?.value ?? own.size;
+    const paused = pauseBlocks(context.pauses, store.facts.namesOf(group), context.nowMs);
     return {
       group,
       ...own,
@@ -163,8 +171,9 @@ export class CloudViewBuilder {
       instances,
       listedAtMs,
       blocks: {
-        change: groupFrozenReason(this.#deps, group, own, context),
-        increase: blockAgainstIncrease(group.kind, store.facts.increaseRuleInput(group)),
+        change: groupFrozenReason(this.#deps, group, own, { ...context, paused: paused.change }),
+        increase: blockAgainstIncrease(group.kind, { ...store.facts.increaseRuleInput(group), paused: paused.increase }),
+        removal: paused.removal,
         choice: this.#hintedReason(own, context.cluster),
         deletion: this.#deps.shares.waitingReason(writtenKeyOf(group)),
       },
@@ -246,5 +255,6 @@ interface ViewContext {
   readonly agents: ReadonlyMap<string, AgentStatus>;
   readonly nowMs: number;
   readonly locked: string | undefined;
+  readonly pauses: Pauses;
   readonly cluster: ClusterView;
 }

@@ -21,6 +21,8 @@ interface FreezeMoment {
   readonly nowMs: number;
   /** Why no group may be written now, if so. */
   readonly locked: string | undefined;
+  /** A person paused every change of the group. */
+  readonly paused: ChangeBlock | undefined;
 }
 
 /** undefined: nothing is against a change. */
@@ -37,6 +39,7 @@ export function groupFrozenReason(
     pool,
     adopted: options.adoptsManagedPools === true,
     ours: facts.ownOperationReason(group) !== undefined,
+    paused: moment.paused,
     poolsUnknown: group.kind === 'vms-pool' && size === undefined ? poolsUnknown(facts, moment) : undefined,
     refusedWrite: backoffs.reasonFor(group.key, moment.nowMs),
     foreignLock: moment.locked === undefined ? undefined : { code: 'locked', message: moment.locked },
@@ -45,7 +48,7 @@ export function groupFrozenReason(
 }
 
 /** A list of pools that fails says more than that it is awaited. */
-function poolsUnknown(facts: FreezeDeps['store']['facts'], moment: FreezeMoment): ChangeBlock | undefined {
+function poolsUnknown(facts: FreezeDeps['store']['facts'], moment: Pick<FreezeMoment, 'agents' | 'nowMs'>): ChangeBlock | undefined {
   const unknown = facts.poolsUnknownReason();
   return unknown === undefined ? undefined : (dataTooOld([AGENT_POOLS_AGENT], moment) ?? unknown);
 }

@@ -250,7 +250,8 @@ class Deletion {
     const keys = keysOf(instances);
     const found = await this.#request.objections?.(keys, this.#signal);
     const changed = instances.flatMap((row) => {
-      const reason = this.#changeOf(row);
+      // guard: a deletion that waited for its turn obeys a pause
+      const reason = this.#deps.pausedBecause(this.#group, 'removal') ?? this.#changeOf(row);
       return reason === undefined ? [] : [[row.value.ref.key, reason] as const];
     });
     return new Map([...changed, ...[...(found ?? [])].filter(([key]) => keys.includes(key))]);

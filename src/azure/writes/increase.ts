@@ -114,11 +114,18 @@ async function tryIncrease<Read extends SizeRead>(
   try {
     const read = await backend.read(signal);
     if (read === undefined) return { kind: 'refused', group: group.id, reason: `there is no agent pool for "${group.id}"` };
-    const refusal = backend.checkIncrease(request, read) ?? checkShown(group, request, read);
+    const refusal = checkPause(deps, group) ?? backend.checkIncrease(request, read) ?? checkShown(group, request, read);
     return refusal ?? (await writeSize(deps, group, { ...increase, read }, signal));
   } catch (thrown) {
     return { kind: 'failed', group: group.id, error: asAutoscalerError(thrown) };
   }
+}
+
+/** A pause may have begun while the write waited for its turn. */
+function checkPause({ pausedBecause }: WriteDeps, group: RegisteredGroup): AnsweredIncrease | undefined {
+  const reason = pausedBecause(group, 'increase');
+  // guard: an increase that waited for its turn obeys a pause
+  return reason === undefined ? undefined : busy(group, reason);
 }
 
 /** The group takes no write for a while, which says nothing against it. */

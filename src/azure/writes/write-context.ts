@@ -35,6 +35,8 @@ export interface WriteDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
+  /** Why such a write of the group is paused now; undefined: it is not. Asked once more after the waits of a write. */
+  readonly pausedBecause: (group: RegisteredGroup, write: 'increase' | 'removal') => string | undefined;
   /** Queues an event for the next observation and wakes the loop. */
   readonly recordEvent: (event: CloudEvent) => void;
   /** An increase ended without all of its instances, or its end was not seen. */

@@ -6,6 +6,9 @@ import { parsePriorities } from '../../config/schema/expanders.ts';
 import type { KubernetesConfig } from '../../config/types/config.ts';
 import type { EventRecorder, StatusValue, StatusWriter } from '../../domain/ports/records.ts';
 import type { PriorityRulesReader, PriorityRulesView } from '../../domain/ports/stored-text.ts';
+import { NO_PAUSES, type PauseReader, type Pauses } from '../../domain/ports/pauses.ts';
+import { PAUSES_SUFFIX, projectPauses } from '../../kubernetes/projection/pauses.ts';
+import type { ConfigMapName } from '../../kubernetes/api/options.ts';
 import type { Kubernetes } from '../../kubernetes/kubernetes.ts';
 import { asAutoscalerError } from '../../lib/errors.ts';
 import { PRIORITY_RULES_NAME } from '../../observers/events/priority-rule-events.ts';
@@ -29,6 +32,23 @@ export function learnedTemplates({ configMapPrefix }: Pick<KubernetesConfig, 'co
 /** Where the loop's memory is stored for the next process or leader. */
 export function loopMemory({ configMapPrefix }: Pick<KubernetesConfig, 'configMapPrefix'>): StoredTextName {
   return { configMap: `${configMapPrefix}-memory`, key: 'memory.json' };
+}
+
+/** Where people say what must not be changed for a while. */
+export function pausesName({ configMapPrefix, namespace }: Pick<KubernetesConfig, 'configMapPrefix' | 'namespace'>): ConfigMapName {
+  return { namespace, name: `${configMapPrefix}${PAUSES_SUFFIX}` };
+}
+
+/** A role without the permission must not delay a start for long, and a refusal that passes must not hide a pause. */
+const REFUSED_FOR_MS = 10_000;
+
+/** Resolves when the pauses are known, or if they may not be read: then nothing is paused. */
+export function followPauses(
+  kubernetes: Pick<Kubernetes, 'watchConfigMap'>,
+  { pauses, config }: { readonly pauses: ConfigMapPauses; readonly config: Pick<KubernetesConfig, 'configMapPrefix' | 'namespace'> },
+  signal: AbortSignal,
+): Promise<void> {
+  return kubernetes.watchConfigMap(pausesName(config), (content) => pauses.changed(content), signal, REFUSED_FOR_MS);
 }
 
 /** Writes `data.status` of the ConfigMap. Creates the ConfigMap if it does not exist. */
@@ -99,6 +119,27 @@ function scalar(value: string | number | boolean): string {
 }
 
 const KEY = 'priorities';
+
+/** The pauses in the ConfigMap, which people may change at any time. If it cannot be read any more, what was read last stays in force. */
+export class ConfigMapPauses implements PauseReader {
+  readonly #log: Log;
+  #pauses = NO_PAUSES;
+
+  constructor(log: Log) {
+    this.#log = log;
+  }
+
+  current(): Pauses {
+    return this.#pauses;
+  }
+
+  /** undefined: the ConfigMap does not exist. */
+  changed(content: Readonly<Record<string, string>> | undefined): void {
+    this.#pauses = content === undefined ? NO_PAUSES : projectPauses(content);
+    const { pauses, unreadable } = this.#pauses;
+    this.#log.info({ entries: pauses.length + unreadable.length, unreadable: unreadable.length }, 'Pauses read');
+  }
+}
 
 /** The rules of the priority expander from a ConfigMap that the user may edit at any time. Invalid rules leave the last valid ones. */
 export class ConfigMapPriorityRules implements PriorityRulesReader {

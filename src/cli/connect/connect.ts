@@ -17,7 +17,7 @@ import { BoundedPlace, boundedFile } from './bounded-place.ts';
 import { keptFile } from './shared-files.ts';
 import type { ConnectedStore } from './shared-texts.ts';
 import { connectSharedTexts } from './connect-shared-texts.ts';
-import { ConfigMapPriorityRules } from './config-map-stores.ts';
+import { ConfigMapPauses, ConfigMapPriorityRules } from './config-map-stores.ts';
 import { defined } from '../../lib/defined.ts';
 
 export interface ConnectInput {
@@ -44,6 +44,7 @@ export interface Connections {
   readonly store: ConnectedStore;
   /** undefined: the priority expander is not configured. */
   readonly rules: ConfigMapPriorityRules | undefined;
+  readonly pauses: ConfigMapPauses;
 }
 
 /** Connects both sides. Nothing is read before they are started. @throws AutoscalerError of the first endpoint that does not respond. */
@@ -64,9 +65,10 @@ export async function connectBoth(input: ConnectInput): Promise<Connections> {
       ...capacityOf(config),
     },
   });
-  const { cloud, store } = await connectCloud(input, names, kubernetes);
+  const pauses = new ConfigMapPauses(log);
+  const { cloud, store } = await connectCloud(input, { names, kubernetes, pauses });
   const rules = config.policy.scaleUp.expanders.includes('priority') ? new ConfigMapPriorityRules(log) : undefined;
-  return { names, kubernetes, cloud, store, rules };
+  return { names, kubernetes, cloud, store, rules, pauses };
 }
 
 /** Both sides use the same taint rules: taints of nodes that are not ready are the taints that a new node loses. */
@@ -84,8 +86,7 @@ function capacityOf({ policy }: Config): Pick<KubernetesOptions, 'capacity'> {
 /** Closes the connections to Kubernetes if Azure cannot be connected. */
 async function connectCloud(
   input: ConnectInput,
-  names: ResourceNames,
-  kubernetes: Kubernetes,
+  { names, kubernetes, pauses }: Pick<Connections, 'names' | 'kubernetes' | 'pauses'>,
 ): Promise<Pick<Connections, 'cloud' | 'store'>> {
   const { config, clock, random, log, metrics } = input;
   try {
@@ -107,6 +108,7 @@ async function connectCloud(
       metrics,
       names,
       foreignLock: kubernetes.foreignLock,
+      pauses,
       beforeWrite: () => kubernetes.lease.verify(),
       ...defined({ tokensFollowClock: input.tokensFollowClock }),
     });

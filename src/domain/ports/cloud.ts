@@ -50,6 +50,8 @@ export interface CloudNodeGroups {
    * after a write was sent that takes longer. The signal ends the write in either case.
    */
   increase(request: IncreaseRequest, signal: AbortSignal): Promise<AnsweredIncrease | UnansweredIncrease>;
+  /** Why removals from the group are paused now; undefined: they are not. Absent where nothing can be paused. */
+  removalPausedBecause?(group: NodeGroupId): string | undefined;
   /**
    * Resolves when a deletion in the group would be sent at once, so that a check made after it is still valid for the deletion. Rejects
    * with `conflict` if that takes too long.

@@ -96,8 +96,11 @@ export interface Kubernetes {
   writeConfigMap(wanted: ConfigMapContent, signal: AbortSignal): Promise<void>;
   /** @throws AutoscalerError */
   deleteConfigMap(name: ConfigMapName, signal: AbortSignal): Promise<void>;
-  /** Reports the content of a ConfigMap now and after each change. Resolves at the first content, or if it may not be read. */
-  watchConfigMap(name: ConfigMapName, listener: ConfigMapListener, signal: AbortSignal): Promise<void>;
+  /**
+   * Reports the content of a ConfigMap now and after each change. Resolves at the first content, or if reading is forbidden for longer than
+   * `refusalGraceMs` (default 0).
+   */
+  watchConfigMap(name: ConfigMapName, listener: ConfigMapListener, signal: AbortSignal, refusalGraceMs?: number): Promise<void>;
   /** What another component said in events after this time, milliseconds since the epoch. Empty if they cannot be read. */
   foreignEvents(component: string, sinceMs: number, signal: AbortSignal): Promise<readonly ForeignEvent[]>;
   /** Who last wrote the taints and the cordon of a node, by one read of at most 1.5 seconds. undefined: no such node. @throws AutoscalerError */

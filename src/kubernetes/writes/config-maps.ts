@@ -140,7 +140,13 @@ export class WatchedConfigMap {
   readonly #deps: Omit<ReflectorDeps, 'resource' | 'path' | 'table'>;
   readonly #name: string;
 
-  constructor(deps: Omit<ReflectorDeps, 'resource' | 'path' | 'table'>, { namespace, name }: ConfigMapName, listener: ConfigMapListener) {
+  /** `refusalGraceMs`: how long refusals are tolerated before the ConfigMap counts as absent. Some roles lack the permission. */
+  constructor(
+    deps: Omit<ReflectorDeps, 'resource' | 'path' | 'table'>,
+    { namespace, name }: ConfigMapName,
+    listener: ConfigMapListener,
+    refusalGraceMs = 0,
+  ) {
     this.#deps = deps;
     this.#name = name;
     const table = new Table<Readonly<Record<string, string>>>({
@@ -150,8 +156,7 @@ export class WatchedConfigMap {
     });
     const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/configmaps`;
     const query = { fieldSelector: `metadata.name=${name}` };
-    // Some roles lack this permission, and the start must not wait for them.
-    this.#reflector = new Reflector({ ...deps, resource: 'configmaps', path, table, query, refusalGraceMs: 0 });
+    this.#reflector = new Reflector({ ...deps, resource: 'configmaps', path, table, query, refusalGraceMs });
   }
 
   /** Resolves when the content is known. Resolves too if reading is forbidden; the ConfigMap then counts as absent. */

@@ -54,6 +54,7 @@ function withholdingCloud(cloud: CloudNodeGroups, writes: WithheldWrites): Cloud
       writes.record('increase', group, `capacity from ${from} to ${to}`);
       return Promise.resolve({ kind: 'withheld', group });
     },
+    removalPausedBecause: (group) => cloud.removalPausedBecause?.(group),
     untilRemovable: (group, signal) => cloud.untilRemovable(group, signal),
     deleteInstances: ({ group, instances }) => {
       writes.record('delete-instances', group, instances.join(', '));

@@ -92,10 +92,10 @@ function storedObservation(observation: Observation): StoredObservation {
 
 function totalObservation(stored: StoredObservation): Observation {
   const { cloud } = stored;
-  const groups = cloud.groups.map(({ frozen, growthHeld, lastResort, deletionsWait, ...group }) => ({
+  const groups = cloud.groups.map(({ frozen, growthHeld, removalsHeld, lastResort, deletionsWait, ...group }) => ({
     ...NOTHING_KNOWN,
     ...group,
-    blocks: recordedBlocks({ frozen, growthHeld, lastResort, deletionsWait }),
+    blocks: recordedBlocks({ frozen, growthHeld, removalsHeld, lastResort, deletionsWait }),
   }));
   return { ...stored, cloud: { ...cloud, groups } };
 }

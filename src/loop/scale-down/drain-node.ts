@@ -169,11 +169,19 @@ function sameNode(now: FreshNode | undefined, before: FreshNode): FreshNode {
   return now;
 }
 
+/** A pause may begin during a drain, which takes minutes. What was evicted by then has its new place. */
+function checkPause({ group }: Removal, { cloud }: DrainNodeDeps): void {
+  const paused = cloud.removalPausedBecause?.(group);
+  // guard: a pause ends the removals that are under way
+  if (paused !== undefined) throw new RemovalStopped('recheck', paused);
+}
+
 type TaintCheck = () => Promise<AutoscalerError | undefined>;
 
 /** Returns the failure if the node could not be read. @throws RemovalStopped if the node does not have our deletion taint any more. */
 async function checkTaint(removal: Removal, before: FreshNode, deps: DrainNodeDeps): Promise<AutoscalerError | undefined> {
   try {
+    checkPause(removal, deps);
     const { node } = sameNode(await readNode(removal, deps), before);
     const lost = lostTaintReason(node, deps.deletionOwner());
     // guard: the taint is checked between evictions
@@ -210,6 +218,7 @@ async function objectionTo(removal: Removal, before: FreshNode, deps: DrainNodeD
 }
 
 function checkRemoval(removal: Removal, fresh: FreshNode, stage: RecheckInput['stage'], deps: DrainNodeDeps): PodsToEvict {
+  checkPause(removal, deps);
   const nowMs = deps.clock.now();
   const cluster = withOwners(deps.reader.observe(nowMs), deps.owners);
   const self = deps.deletionOwner();

@@ -75,7 +75,9 @@ function checkNode(node: Node, context: ScaleDownContext): Candidate | Unremovab
   const group = groupId === undefined ? undefined : context.groups.get(groupId);
   if (group === undefined) return { node: name, reason: 'NotAutoscaled' };
   if (isScaleDownDisabled(node, observation.nowMs)) return scaleDownDisabled(node);
-  if (group.blocks.change !== undefined) return { node: name, reason: 'GroupFrozen', detail: describeBlock(group.blocks.change) };
+  // guard: nodes of a group whose removals are blocked are kept
+  const block = group.blocks.change ?? group.blocks.removal;
+  if (block !== undefined) return { node: name, reason: 'GroupFrozen', detail: describeBlock(block) };
   const instance = observation.cloud.instanceOfNode.get(name);
   if (instance === undefined) return { node: name, reason: 'InstanceUnknown' };
   // guard: an instance with two nodes is not deleted

@@ -115,8 +115,10 @@ function removalCause(
   const { context } = registration;
   // guard: an instance whose node is known by name is not deleted
   if (isKnownAsNode(instance, group, context)) return undefined;
+  // guard: instances without a node of a group whose removals are blocked are kept
+  if (group.blocks.change !== undefined || group.blocks.removal !== undefined) return undefined;
   // Azure refuses a whole batch for one protected instance.
-  if (group.blocks.change !== undefined || instance.protectedFrom === 'actions') return undefined;
+  if (instance.protectedFrom === 'actions') return undefined;
   if (instance.state === 'failed') return 'failed';
   const confirmed = group.target.known && group.target.confirmed;
   if (instance.protectedFrom !== undefined || !mayJoin(instance) || !confirmed || !registration.idsCompare) return undefined;

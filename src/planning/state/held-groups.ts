@@ -65,8 +65,10 @@ export function describeReason(reason: HoldReason): string {
 
 function holdOf(group: NodeGroup, known: HeldGroup | undefined): Hold | undefined {
   const { blocks, target } = group;
-  if (blocks.change !== undefined) return { kind: 'frozen', reason: blocks.change };
-  if (blocks.increase !== undefined) return { kind: 'not-increased', reason: blocks.increase };
+  const { change, increase } = blocks;
+  // guard: a pause that a person asked for is not reported as a hold
+  if (change !== undefined && change.code !== 'paused') return { kind: 'frozen', reason: change };
+  if (increase !== undefined && increase.code !== 'paused') return { kind: 'not-increased', reason: increase };
   if (target.known && !target.confirmed) return { kind: 'unconfirmed', reason: { code: 'size-unconfirmed', to: target.value } };
   return changeOf(group, 'deleting', known) ?? changeOf(group, 'creating', known);
 }

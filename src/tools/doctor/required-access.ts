@@ -2,6 +2,7 @@
  * The Kubernetes permissions that the daemon needs. The manifests are made from these lists, `doctor` checks each row, and
  * a test compares them with the calls that the daemon makes.
  */
+import { PAUSES_SUFFIX } from '../../kubernetes/projection/pauses.ts';
 
 export type Rule = {
   readonly apiGroups: readonly string[];
@@ -78,4 +79,5 @@ export const NAMESPACE_RULES: readonly Rule[] = [
   },
   { apiGroups: [''], resources: ['configmaps'], resourceNames: ['cluster-autoscaler-status'], verbs: ['delete'] },
   { apiGroups: [''], resources: ['configmaps'], resourceNames: ['cluster-autoscaler-priority-expander'], verbs: ['list', 'watch'] },
+  { apiGroups: [''], resources: ['configmaps'], resourceNames: [`${LEASE_NAME}${PAUSES_SUFFIX}`], verbs: ['list', 'watch'] },
 ];

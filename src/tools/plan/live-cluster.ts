@@ -11,7 +11,7 @@ import { PRIORITY_RULES_NAME } from '../../observers/events/priority-rule-events
 import { connectBoth, type ConnectInput, type Connections } from '../../cli/connect/connect.ts';
 import { defined } from '../../lib/defined.ts';
 import { currentPolicy } from '../../loop/deps/current-policy.ts';
-import { learnedTemplates } from '../../cli/connect/config-map-stores.ts';
+import { followPauses, learnedTemplates } from '../../cli/connect/config-map-stores.ts';
 import type { SavedMemory } from '../../domain/loop-state.ts';
 import { readLeaderMemory } from '../../cli/connect/leader-memory.ts';
 
@@ -36,6 +36,7 @@ export async function observeLive(input: Omit<ConnectInput, 'signal'>, signal: A
       kubernetes.reader.start(life),
       followForeignLock(connections, config, life),
       readPriorityRules(connections, config, life),
+      followPauses(kubernetes, { pauses: connections.pauses, config: config.kubernetes }, life),
     ];
     const reading = readLeaderMemory(kubernetes, config.kubernetes, life);
     await Promise.all([...started, restoreTemplates(connections, config, life), cloud.start(life), reading]);

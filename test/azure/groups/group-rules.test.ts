@@ -20,6 +20,7 @@ const WORST: ChangeRuleInput = {
   ...inputOfRows(ofKind('scale-set'), {
     pool: { type: '', provisioningState: 'Upgrading', managedAutoscaler: true, stopped: true, mode: 'HostedSystem' } as AgentPoolRow,
   }),
+  paused: { code: 'paused', direction: 'both', untilMs: 0, by: undefined, reason: undefined },
   refusedWrite: { code: 'write-refused', untilMs: 0, message: 'no role' },
   foreignLock: { code: 'locked', message: 'locked' },
   oldData: { code: 'data-too-old', agent: 'instances/p', message: 'old' },
@@ -42,6 +43,7 @@ const FIXES: readonly (readonly [string, (facts: ChangeRuleInput) => ChangeRuleI
   ['hosted', (facts) => withPool(facts, { mode: 'User' })],
   ['managed-autoscaler', (facts) => ({ ...facts, adopted: true })],
   ['pool-power', (facts) => withPool(facts, { stopped: false })],
+  ['paused', (facts) => ({ ...facts, paused: undefined })],
   ['pool-state', (facts) => ({ ...facts, ours: true })],
   ['write-refused', (facts) => ({ ...facts, refusedWrite: undefined })],
   ['locked', (facts) => ({ ...facts, foreignLock: undefined })],
@@ -61,13 +63,13 @@ describe('the rules against a change', () => {
     expect(USES.map((use) => blockAgainstChange(use, facts))).toEqual([undefined, undefined, undefined, undefined]);
     const asked = (use: (typeof USES)[number]) => [...new Set(seen.get(use))].filter((code) => code !== undefined);
     expect(asked('gate')).toEqual(order.filter((code) => code !== 'data-too-old'));
-    expect(asked('doctor')).toEqual(order.slice(0, 8));
+    expect(asked('doctor')).toEqual(order.slice(0, 9).filter((code) => code !== 'paused'));
     expect(asked('lock')).toEqual(['hosted', 'managed-autoscaler', 'pool-power', 'pool-state']);
   });
 
   it.each([
     ['view', 'no-such-size'],
-    ['gate', 'locked'],
+    ['gate', 'paused'],
     ['lock', 'no-such-size'],
     ['doctor', undefined],
   ] as const)('of a size of a pool are not asked over old rows before a write: %s', (use, code) => {
@@ -87,16 +89,18 @@ describe('the rules against an increase', () => {
       sizeNotOffered: { code: 'size-not-offered', message: 'm' },
       poolNotListed: { code: 'pool-not-listed' },
       noEntityTag: { code: 'no-entity-tag' },
+      paused: { code: 'paused', direction: 'scale-up', untilMs: 0, by: 'ann', reason: 'an upgrade' },
       throttled: { code: 'throttled', untilMs: 0, message: 'm' },
       ownOperation: { code: 'own-operation' },
       writesUsedUp: { code: 'writes-used-up' },
     };
-    const codes = ['size-not-offered', 'pool-not-listed', 'no-entity-tag', 'throttled', 'own-operation', 'writes-used-up'];
-    const names = ['sizeNotOffered', 'poolNotListed', 'noEntityTag', 'throttled', 'ownOperation', 'writesUsedUp'] as const;
+    const codes = ['size-not-offered', 'pool-not-listed', 'no-entity-tag', 'paused', 'throttled', 'own-operation', 'writes-used-up'];
+    const names = ['sizeNotOffered', 'poolNotListed', 'noEntityTag', 'paused', 'throttled', 'ownOperation', 'writesUsedUp'] as const;
     const left = names.map((_, at) =>
       names.slice(0, at).reduce<IncreaseRuleInput>((some, name) => ({ ...some, [name]: undefined }), facts),
     );
     expect(left.map((each) => blockAgainstIncrease('scale-set', each)?.code)).toEqual(codes);
     expect(describeBlock(facts.throttled)).toBe('Azure throttles its writes until 1970-01-01T00:00:00.000Z: m');
+    expect(describeBlock(facts.paused)).toBe('increases are paused until 1970-01-01T00:00:00Z by ann: an upgrade');
   });
 });

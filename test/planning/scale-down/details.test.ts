@@ -13,6 +13,11 @@ it.each<{ readonly name: string; readonly world: World; readonly says: object }>
     says: { reason: 'GroupFrozen', detail: 'the pool is being upgraded' },
   },
   {
+    name: 'a group whose removals are blocked says by what',
+    world: { ...one, groups: [pool('p', 1, { removalsHeld: 'removals are paused' })] },
+    says: { reason: 'GroupFrozen', detail: 'removals are paused' },
+  },
+  {
     name: 'a size that nobody knows says why',
     world: { ...one, groups: [pool('p', 1, { target: { known: false, reason: 'never read' } })] },
     says: { reason: 'GroupUnconfirmed', detail: 'its target size is unknown: never read' },

@@ -141,6 +141,7 @@ describe('instances that are no nodes', () => {
   it.each([
     { name: 'too young', instances: [anInstance({ node: 'p-0' }), stranger('p-1', 14)], rest: {} },
     { name: 'frozen group', instances: [anInstance({ node: 'p-0' }), failed], rest: { frozen: 'upgrading' } },
+    { name: 'removals blocked', instances: [anInstance({ node: 'p-0' }), failed], rest: { removalsHeld: 'paused' } },
     {
       name: 'unknown size',
       instances: [anInstance({ node: 'p-0' }), stranger('p-1', 16)],

@@ -66,8 +66,12 @@ export function keptReasons(result: ScaleDownPlan): Readonly<Record<string, stri
 }
 
 /** A group of `size` nodes named `<id>-<n>`, minimum 0. */
-export function pool(id: string, size: number, { frozen, deletionsWait, ...rest }: Partial<NodeGroup> & BlockTexts = {}): NodeGroup {
-  return { ...aGroup({ id, target: size, maxSize: 100, frozen, deletionsWait }), ...rest };
+export function pool(
+  id: string,
+  size: number,
+  { frozen, removalsHeld, deletionsWait, ...rest }: Partial<NodeGroup> & BlockTexts = {},
+): NodeGroup {
+  return { ...aGroup({ id, target: size, maxSize: 100, frozen, removalsHeld, deletionsWait }), ...rest };
 }
 
 /** Nodes of 4 cores and 16 GiB. */

@@ -9,6 +9,7 @@ const G = nodeGroupId('g');
 const MINUTE = 60_000;
 const growing = (value: number) => ({ known: true, value, version: '"1"', confirmed: false, observedAtMs: 0 }) as const;
 const blocked = (change: ChangeBlock): GroupOptions => ({ blocks: { ...NO_BLOCKS, change } });
+const PAUSED = { code: 'paused', direction: 'both', untilMs: 9 * MINUTE, by: 'ann', reason: undefined } as const;
 const leaving = (...names: readonly string[]) => names.map((node) => anInstance({ node, state: 'deleting' }));
 
 /** One look each minute. Returns the sentence after the last one; undefined: nothing lasts. */
@@ -33,6 +34,8 @@ describe('a group that one state keeps from changing', () => {
       during(12, (at) => blocked({ code: 'data-too-old', agent: 'instances/g', message: `not read for ${at} s` })),
       'frozen for 12 min: not read for 12 s',
     ],
+    ['is not one that a person paused', during(12, () => blocked(PAUSED)), undefined],
+    ['is not one whose increases a person paused', during(12, () => ({ blocks: { ...NO_BLOCKS, increase: PAUSED } })), undefined],
     [
       'counts while the end of a pause moves',
       during(12, (at) => ({ blocks: { ...NO_BLOCKS, increase: { code: 'throttled', untilMs: at * MINUTE, message: `${at} calls` } } })),

@@ -12,6 +12,7 @@ import { RUN_LOOPS, type Guard, type GuardTable } from './guard.ts';
 import { LOOP_GUARDS } from './loop-guards.ts';
 import { markedStatements } from './marked-statements.ts';
 import { MEMORY_GUARDS } from './memory-guards.ts';
+import { PAUSE_GUARDS } from './pause-guards.ts';
 import { READ_GUARDS } from './read-guards.ts';
 import { REMOVAL_GUARDS } from './removal-guards.ts';
 import { SHARING_GUARDS } from './sharing-guards.ts';
@@ -26,6 +27,7 @@ export const GUARDS: readonly Guard[] = [
   EDGE_GUARDS,
   LOOP_GUARDS,
   MEMORY_GUARDS,
+  PAUSE_GUARDS,
   READ_GUARDS,
   REMOVAL_GUARDS,
   SHARING_GUARDS,
