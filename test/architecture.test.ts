@@ -107,7 +107,13 @@ const LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['world/lab/loads'],
   ],
   cli: [['cli'], ['cli/connect', 'cli/process', 'cli/journal', 'cli/serving', 'cli/text']],
-  tools: [['tools/report', 'tools/init'], ['tools/explain'], ['tools/plan', 'tools/doctor'], ['tools/plan/report'], ['tools/plan/files']],
+  tools: [
+    ['tools/report', 'tools/init', 'tools/pause'],
+    ['tools/explain'],
+    ['tools/plan', 'tools/doctor'],
+    ['tools/plan/report'],
+    ['tools/plan/files'],
+  ],
   'world/commands': [
     ['world/commands/demo', 'world/commands/emulate', 'world/commands/record', 'world/commands/lab'],
     ['world/commands/record/faults'],

@@ -39,6 +39,14 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     help: 'Explain why a pod is pending, a node stays, or a pool does not grow',
     run: async (argv, terminal) => (await import('../tools/explain/explain-command.ts')).run(argv, terminal),
   },
+  pause: {
+    help: 'Keep the autoscaler from changing a pool, or every pool, for a while',
+    run: async (argv, terminal) => (await import('../tools/pause/pause-command.ts')).run(argv, terminal),
+  },
+  resume: {
+    help: 'End a pause before its time',
+    run: async (argv, terminal) => (await import('../tools/pause/resume-command.ts')).run(argv, terminal),
+  },
   report: {
     help: 'Compare what a dry run would have done with what the AKS autoscaler did',
     run: async (argv, terminal) => (await import('../tools/report/report-command.ts')).run(argv, terminal),

@@ -28,6 +28,7 @@ const MAIN_FILES: Readonly<Record<string, string>> = {
   'cli/journal': 'history-files.ts',
   'world/commands/lab': 'lab-command.ts',
   'tools/init': 'init-command.ts',
+  'tools/pause': 'pause-command.ts',
   'tools/plan': 'plan-command.ts',
   'tools/report': 'report-command.ts',
   'tools/plan/files': 'objects-file.ts',

@@ -111,12 +111,12 @@ describe('the command line', () => {
     [
       'nothing like a command',
       ['xyzzy'],
-      '"xyzzy" is not a command; the commands are run, demo, emulate, lab, plan, explain, report, init, doctor, record, replay, help, version.\n',
+      '"xyzzy" is not a command; the commands are run, demo, emulate, lab, plan, explain, pause, resume, report, init, doctor, record, replay, help, version.\n',
     ],
     [
       'a name of Object',
       ['constructor'],
-      '"constructor" is not a command; the commands are run, demo, emulate, lab, plan, explain, report, init, doctor, record, replay, help, version.\n',
+      '"constructor" is not a command; the commands are run, demo, emulate, lab, plan, explain, pause, resume, report, init, doctor, record, replay, help, version.\n',
     ],
     ['replay of nothing', ['replay'], 'replay needs exactly one FILE, as written to --dump-directory; see replay --help.\n'],
     ['replay of a missing file', ['replay', 'x.json'], 'File "x.json" cannot be read (ENOENT).\n'],

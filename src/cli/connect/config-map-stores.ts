@@ -35,7 +35,7 @@ export function loopMemory({ configMapPrefix }: Pick<KubernetesConfig, 'configMa
 }
 
 /** Where people say what must not be changed for a while. */
-export function pausesName({ configMapPrefix, namespace }: Pick<KubernetesConfig, 'configMapPrefix' | 'namespace'>): ConfigMapName {
+function pausesName({ configMapPrefix, namespace }: Pick<KubernetesConfig, 'configMapPrefix' | 'namespace'>): ConfigMapName {
   return { namespace, name: `${configMapPrefix}${PAUSES_SUFFIX}` };
 }
 

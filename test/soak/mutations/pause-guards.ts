@@ -25,6 +25,13 @@ export const PAUSE_GUARDS: readonly GuardTable[] = [
     ],
   },
   {
+    test: 'test/contract/pause-command.test.ts',
+    guards: [
+      { title: 'a command changes the entries that it names, and no others', change: ["'PATCH'", "'PUT'"], row: 'of two people' },
+      { title: 'a command pauses for a time that people remember', row: 'is wrong use' },
+    ],
+  },
+  {
     test: 'test/scenarios/pauses.test.ts',
     guards: [{ title: 'a pause ends the removals that are under way', row: 'a removal that is under way' }],
   },
