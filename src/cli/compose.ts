@@ -204,6 +204,7 @@ function attachObservers({ config, clock, log, metrics }: ComposeInput, { loop, 
     policy: () => live.config.policy,
     startedAtMs: clock.now(),
     priorities: connections.rules,
+    pauses: connections.pauses,
     compatible: config.metrics.clusterAutoscalerNames ? createCompatibleMetrics(metrics) : undefined,
   });
   for (const { observe } of observers) loop.onLoop(observe);

@@ -161,6 +161,23 @@ export function describeBlock(block: GroupBlock | undefined): string | undefined
   return block === undefined ? undefined : (SENTENCES[block.code] as (of: GroupBlock) => string)(block);
 }
 
+/** What a person paused, by direction: the block that says so. */
+export function pausesOf({ change, increase, removal }: GroupBlocks): {
+  readonly up: PausedBlock | undefined;
+  readonly down: Extract<RemovalBlock, { readonly code: 'paused' | 'pause-unreadable' }> | undefined;
+} {
+  const both = change?.code === 'paused' ? change : undefined;
+  const down = removal?.code === 'paused' || removal?.code === 'pause-unreadable' ? removal : undefined;
+  return { up: both ?? (increase?.code === 'paused' ? increase : undefined), down: both ?? down };
+}
+
+/** The pauses of a group in one sentence without a full stop. undefined: nothing is paused. */
+export function describePauses(blocks: GroupBlocks): string | undefined {
+  const { up, down } = pausesOf(blocks);
+  const texts = new Set([describeBlock(up), describeBlock(down)].filter((text) => text !== undefined));
+  return texts.size === 0 ? undefined : [...texts].join('; ');
+}
+
 /** What passes while the reason stays the same: times, counts, and words of others. */
 const PASSING: ReadonlySet<string> = new Set(['untilMs', 'atMs', 'message', 'left', 'used']);
 

@@ -6,6 +6,7 @@ import type { LoopListener } from '../domain/loop-report.ts';
 import type { Policy } from '../domain/policy.ts';
 import type { EventRecorder } from '../domain/ports/records.ts';
 import type { ResourceNames } from '../domain/resources.ts';
+import type { PauseReader } from '../domain/ports/pauses.ts';
 import type { PriorityRulesReader } from '../domain/ports/stored-text.ts';
 import type { CompatibleMetrics } from '../telemetry/cluster-autoscaler-metrics.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -20,6 +21,7 @@ import { limitChanges } from './events/limit-changes.ts';
 import { nodeGroupEvents, nodeGroupLog } from './events/node-group-events.ts';
 import { nodesWithoutInstance } from './events/nodes-without-instance.ts';
 import { planDeadlineEvents, configWarnings } from './events/plan-events.ts';
+import { pauseEvents } from './events/pauses.ts';
 import { priorityRuleEvents } from './events/priority-rule-events.ts';
 import { brokenPromises, initializeCounters, joinTimeouts, configFindings } from './metrics/loop-metrics.ts';
 import { skippedObjectEvents } from './events/skipped-objects.ts';
@@ -45,6 +47,7 @@ interface ObserverDeps {
   readonly startedAtMs: number;
   /** If absent, no ConfigMap with priority rules is read. */
   readonly priorities?: PriorityRulesReader | undefined;
+  readonly pauses?: PauseReader | undefined;
   /** If absent, nothing is published under the Cluster Autoscaler's names. */
   readonly compatible?: CompatibleMetrics | undefined;
 }
@@ -56,7 +59,7 @@ export interface Observer {
 
 /** All observers, in the order in which they see a report. */
 export function createObservers(deps: ObserverDeps): readonly Observer[] {
-  const { log, metrics, compatible, events, namespace, names, priorities, policy, startedAtMs, history } = deps;
+  const { log, metrics, compatible, events, namespace, names, priorities, pauses, policy, startedAtMs, history } = deps;
   return [
     { name: 'history', observe: (report) => history.observe(report) },
     { name: 'node-group-log', observe: nodeGroupLog(log) },
@@ -76,6 +79,7 @@ export function createObservers(deps: ObserverDeps): readonly Observer[] {
     { name: 'wasted-capacity', observe: wastedCapacity(metrics) },
     { name: 'idle-gpus', observe: idleGpus(metrics, names) },
     { name: 'config-findings', observe: configFindings(metrics.config, priorities) },
+    { name: 'pauses', observe: pauseEvents({ events, log, metrics: metrics.config, namespace, pauses }) },
     { name: 'initialize-counters', observe: initializeCounters(metrics) },
     ...(compatible === undefined ? [] : clusterAutoscalerObservers(compatible, policy)),
     { name: 'node-group-events', observe: nodeGroupEvents(events, { policy, namespace, startedAtMs }) },

@@ -338,6 +338,12 @@ export const METRIC_CATALOGUE = {
       help: '1 while a node group is frozen: neither increased nor reduced.',
       labels: ['node_group'],
     },
+    groupPausedUntil: {
+      type: 'gauge',
+      name: 'node_group_paused_until_timestamp_seconds',
+      help: 'When the pause of a direction of a node group ends: Unix time, 0 if it is not paused, infinite if its end cannot be read.',
+      labels: ['node_group', 'direction'],
+    },
     groupHeld: {
       type: 'gauge',
       name: 'longest_node_group_hold_seconds',

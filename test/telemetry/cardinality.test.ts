@@ -51,7 +51,7 @@ const VALUES: Readonly<Record<string, readonly number[]>> = {
   aks_autoscaler_wasted_memory_bytes: [5, 5],
   aks_autoscaler_wasted_cost_per_hour: [5, 5],
   aks_autoscaler_config_reloads_total: [3],
-  aks_autoscaler_config_findings: [9],
+  aks_autoscaler_config_findings: [11],
   aks_autoscaler_scaled_down_nodes_total: [POOLS, 3],
   aks_autoscaler_scale_down_failures_total: [POOLS, 6],
   aks_autoscaler_evicted_pods_total: [4],
@@ -66,6 +66,7 @@ const VALUES: Readonly<Record<string, readonly number[]>> = {
   aks_autoscaler_preempted_nodes_total: [POOLS],
   aks_autoscaler_preempted_pods_total: [2],
   aks_autoscaler_node_group_frozen: [POOLS],
+  aks_autoscaler_node_group_paused_until_timestamp_seconds: [POOLS, 2],
   aks_autoscaler_watch_restarts_total: [25, 3],
   aks_autoscaler_watch_staleness_seconds: [25],
   aks_autoscaler_kube_calls_total: [8, 6],
@@ -142,7 +143,7 @@ describe('the whole of what is served', () => {
     return metrics;
   }
 
-  it('is under 5,000 series with 50 pools, whatever happened and however many nodes there are', async () => {
+  it('is under 5,200 series with 50 pools, whatever happened and however many nodes there are', async () => {
     for (const metric of registry.getMetricsAsArray()) {
       for (const labels of seriesOf(metric)) {
         if (metric instanceof Histogram || metric instanceof Summary) metric.observe(labels, 1);
@@ -151,7 +152,7 @@ describe('the whole of what is served', () => {
     }
     const lines = (await registry.metrics()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
     expect(lines.length).toBeGreaterThan(4_000);
-    expect(lines.length).toBeLessThan(5_000);
+    expect(lines.length).toBeLessThan(5_200);
   });
 
   it('knows every metric that has labels', () => {

@@ -29,6 +29,7 @@ const LABELS = new Set([
   'quota',
   'stage',
   'blocker',
+  'direction',
   // Of the one process that serves them.
   'version',
   'nodejs',

@@ -1,5 +1,5 @@
 /** Every pool in one row: limits, counts, why it does not grow, what it costs. Problems come first, then changes, then pools at rest. */
-import { describeBlock } from '../../domain/group-blocks.ts';
+import { describeBlock, type pausesOf } from '../../domain/group-blocks.ts';
 import type { NodeGroupId } from '../../domain/ids.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { SkipReason } from '../../domain/reasons.ts';
@@ -15,6 +15,7 @@ export const POOL_STATES = [
   'backing-off',
   'out-of-capacity',
   'frozen',
+  'paused',
   'unhealthy',
   'size-unknown',
   'quota',
@@ -42,7 +43,7 @@ export interface PoolRowDocument {
   readonly state: PoolState;
   /** Complete, with a full stop. Absent at rest. */
   readonly sentence?: string;
-  /** When a back-off or stockout ends. */
+  /** When a back-off, stockout or pause ends. */
   readonly until?: string;
   /** Classes of pods that fit and wait for the pool. */
   readonly podsWaiting?: number;
@@ -183,7 +184,17 @@ function stateOf(group: NodeGroup, skip: SkipReason | undefined, row: RowInput, 
     };
   if (row.upcoming > 0) return { state: 'increasing', sentence: `${nodesText(row.upcoming)} on the way.` };
   if (row.removing > 0) return { state: 'removing', sentence: `${nodesText(row.removing)} being removed.` };
-  return { state: 'at-rest' };
+  const { removal } = group.blocks;
+  return removal === undefined || removal.code === 'recorded' ? { state: 'at-rest' } : pausedState(removal);
+}
+
+function pausedState(block: NonNullable<ReturnType<typeof pausesOf>['down']>): FoundState {
+  const untilMs = block.code === 'paused' ? block.untilMs : undefined;
+  return { state: 'paused', sentence: sentenceOf(describeBlock(block)), ...defined({ untilMs }) };
+}
+
+function sentenceOf(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 }
 
 function problemOf(
@@ -194,14 +205,16 @@ function problemOf(
   const backoff = state.backoffs.get(group.id);
   const isBackingOff = backoff !== undefined && backoff.untilMs > observation.nowMs;
   if (isBackingOff) return { state: 'backing-off', sentence: `Backs off: ${backoff.cause}.`, untilMs: backoff.untilMs };
-  const { change } = group.blocks;
+  const { change, increase } = group.blocks;
+  if (change?.code === 'paused') return pausedState(change);
   if (change !== undefined) return { state: 'frozen', sentence: `Frozen: ${describeBlock(change)}.` };
   if (!group.target.known) return { state: 'size-unknown', sentence: `Its size is unknown: ${group.target.reason}.` };
+  if (increase?.code === 'paused') return pausedState(increase);
   const known = skip === undefined ? undefined : STATE_OF[skip.kind];
   if (skip === undefined || known === undefined) return undefined;
   const { detail } = explainSkip(skip, group);
   const untilMs = skip.kind === 'backoff' || skip.kind === 'stockout' ? skip.untilMs : undefined;
-  return { state: known, sentence: `${detail.charAt(0).toUpperCase()}${detail.slice(1)}.`, ...defined({ untilMs }) };
+  return { state: known, sentence: sentenceOf(detail), ...defined({ untilMs }) };
 }
 
 function podsText(count: number): string {

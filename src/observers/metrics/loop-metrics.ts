@@ -2,6 +2,7 @@
  * The gauges of one loop, under the autoscaler's own metric names. Series of groups and states that no longer exist are
  * removed. Must not know the Cluster Autoscaler's metric names.
  */
+import { pausesOf } from '../../domain/group-blocks.ts';
 import type { NodeGroupId } from '../../domain/ids.ts';
 import type { LoopGauges, LoopListener } from '../../domain/loop-report.ts';
 import type { LoopState } from '../../domain/loop-state.ts';
@@ -34,6 +35,7 @@ export function publishObservation(observation: Observation, state: LoopState, m
   const leaving = leavingByGroup(observation);
   metrics.cluster.groupSize.reset();
   metrics.cluster.groupFrozen.reset();
+  metrics.cluster.groupPausedUntil.reset();
   for (const group of observation.cloud.groups) {
     const { nodes, ready } = present.get(group.id) ?? NO_NODES;
     publishGroup(group, { ready, joined: nodes - (leaving.get(group.id) ?? 0) }, metrics);
@@ -74,6 +76,11 @@ function publishGroup(group: NodeGroup, { ready, joined }: Present, metrics: Met
     size('upcoming', Math.max(0, group.target.value - joined));
   }
   metrics.cluster.groupFrozen.set({ node_group: group.id }, group.blocks.change === undefined ? 0 : 1);
+  const { up, down } = pausesOf(group.blocks);
+  for (const [direction, block] of [['scale-up', up] as const, ['scale-down', down] as const]) {
+    const endMs = block?.code === 'pause-unreadable' ? Number.POSITIVE_INFINITY : (block?.untilMs ?? 0);
+    metrics.cluster.groupPausedUntil.set({ node_group: group.id, direction }, endMs / 1000);
+  }
 }
 
 /** Nodes of one group: `ready` ones, and `joined` ones that the target counts. */

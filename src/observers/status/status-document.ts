@@ -2,7 +2,7 @@
  * The status that people read with kubectl: a projection of one loop onto the structure of the Cluster Autoscaler's status
  * document. Pure. Must not know where the document is stored.
  */
-import { blockTexts } from '../../domain/group-blocks.ts';
+import { blockTexts, describePauses } from '../../domain/group-blocks.ts';
 import type { Backoff, LoopState } from '../../domain/loop-state.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { Observation } from '../../domain/observation.ts';
@@ -99,12 +99,18 @@ function describeGroup(group: NodeGroup, details: GroupInput): StatusMap {
     // An addition to the Cluster Autoscaler's structure, whose readers ignore unknown keys.
     ...(frozen === undefined ? {} : { frozen: cut(frozen) }),
     ...(deletionsWait === undefined ? {} : { deletionsWait: cut(deletionsWait) }),
+    ...pausedOf(group),
     ...aksCountOf(group),
     ...heldFor(group, input),
     health: condition(`health/${group.id}`, healthy ? 'Healthy' : 'Unhealthy', sizes),
     scaleUp: condition(`scaleUp/${group.id}`, ...scaleUpOf(group, healthy, input)),
     scaleDown: condition(`scaleDown/${group.id}`, ...scaleDownOf(candidates)),
   };
+}
+
+function pausedOf({ blocks }: NodeGroup): StatusMap {
+  const paused = describePauses(blocks);
+  return paused === undefined ? {} : { paused: cut(paused) };
 }
 
 /** A warning for the people who run `az aks` commands. */

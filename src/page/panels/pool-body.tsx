@@ -10,6 +10,7 @@ export function PoolBody({ pool }: { readonly pool: PoolAnswer }) {
   const { template, stockouts, quotas, waits, reservation } = pool;
   const facts: readonly Fact[] = [
     ['Nodes', `min ${pool.min}, ready ${pool.ready}, upcoming ${pool.upcoming}, target ${pool.target ?? 'unknown'}, max ${pool.max}`],
+    ['Paused', pool.paused],
     ['Counts', `Azure ${pool.target ?? 'unknown'}, AKS ${pool.aksCount ?? 'unknown'}, nodes ${pool.registered}`],
     ['Size', `${pool.vmSize}, ${pool.priority}`],
     ['Zones', pool.zones.join(', ') || undefined],

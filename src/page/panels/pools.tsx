@@ -11,6 +11,7 @@ const STATES: Readonly<Record<PoolState, { readonly words: string; readonly tone
   'backing-off': { words: 'Backing off', tone: 'warn', glyph: 'bars' },
   'out-of-capacity': { words: 'Out of capacity', tone: 'warn', glyph: 'bars' },
   frozen: { words: 'Frozen', tone: 'bad', glyph: 'cross' },
+  paused: { words: 'Paused', tone: 'q', glyph: 'bars' },
   unhealthy: { words: 'Unhealthy', tone: 'bad', glyph: 'cross' },
   'size-unknown': { words: 'Size unknown', tone: 'bad', glyph: 'cross' },
   quota: { words: 'Quota or limit', tone: 'warn', glyph: 'box' },
@@ -41,9 +42,10 @@ export function Pools({ overview }: { readonly overview: Overview }) {
   const cells = isMany ? found.filter(({ state }) => state === 'at-rest') : [];
   const changing = pools.filter(({ state }) => CHANGING.has(state)).length;
   const atRest = pools.filter(({ state }) => state === 'at-rest').length;
-  const problems = pools.length - changing - atRest;
+  const paused = pools.filter(({ state }) => state === 'paused').length;
+  const problems = pools.length - changing - atRest - paused;
   const need = `${problems === 0 ? 'none' : formatCount(problems)} of ${counted(pools.length, 'pool')} ${problems > 1 ? 'need' : 'needs'} attention`;
-  const note = `${need}${changing > 0 ? `, ${changing} changing` : ''}`;
+  const note = `${need}${changing > 0 ? `, ${changing} changing` : ''}${paused > 0 ? `, ${paused} paused` : ''}`;
   const filtered = (text: string): void => {
     setFilter(text);
     setParameter('pools', text);

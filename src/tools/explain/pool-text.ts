@@ -26,6 +26,7 @@ export function poolParts(answer: PoolAnswer, { nowMs, width, currency }: TextLo
             : `${answer.overdue} ${answer.overdue === 1 ? 'instance has' : 'instances have'} no node for longer than one may take`,
         ],
         ['Counts', describeCounts(answer)],
+        ['Paused', answer.paused ?? ''],
         ['Size', size.filter((part) => part !== '').join(', ')],
         ['Pending pods', `${answer.podsHelped} get a node of it, ${answer.podsWaiting} would fit but it cannot grow`],
         ...waitFacts(answer.waits, nowMs),

@@ -2,6 +2,7 @@
 import { type DurationSummary, summarizeDurations } from '../../../domain/history.ts';
 import type { LoopState } from '../../../domain/loop-state.ts';
 import type { Node } from '../../../domain/node.ts';
+import { describePauses } from '../../../domain/group-blocks.ts';
 import type { NodeGroup } from '../../../domain/node-group.ts';
 import type { Observation } from '../../../domain/observation.ts';
 import type { NodeTemplate } from '../../../domain/node-template.ts';
@@ -46,6 +47,8 @@ export interface PoolAnswer {
   /** In the currency of the price table, for one node. */
   readonly perHour?: number;
   readonly waits: readonly GroupWait[];
+  /** What a person paused. Absent if nothing is. */
+  readonly paused?: string;
   readonly stockouts: readonly { readonly zone?: string; readonly code: string; readonly since: string; readonly until: string }[];
   /** `room`: how many more nodes the quota allows. */
   readonly quotas: readonly { readonly title: string; readonly used: number; readonly limit: number; readonly room: number }[];
@@ -112,11 +115,12 @@ export function answerPool(answer: AnswerInput, name: string): PoolAnswer | unde
   };
 }
 
-type MaybeKnown = 'changesSince' | 'readyTime' | 'target' | 'perHour' | 'aksCount' | 'writeTokens' | 'template';
+type MaybeKnown = 'paused' | 'changesSince' | 'readyTime' | 'target' | 'perHour' | 'aksCount' | 'writeTokens' | 'template';
 
 function knownOf({ input, history, remainingWrites }: AnswerInput, group: NodeGroup): Pick<PoolAnswer, MaybeKnown> {
   const { observation, state, policy } = input;
   return defined({
+    paused: describePauses(group.blocks),
     changesSince: history === undefined ? undefined : new Date(history.sinceMs).toISOString(),
     readyTime: summarizeDurations(state.readyTimes.get(group.id) ?? []),
     target: group.target.known ? group.target.value : undefined,
