@@ -29,6 +29,7 @@ import type { SharedClusters } from '../domain/ports/shared-clusters.ts';
 import type { SharedHints } from '../domain/ports/shared-hints.ts';
 import type { SharedTexts } from '../domain/ports/shared-text.ts';
 import { NodeEvidence } from './templates/evidence.ts';
+import { PRICES_AGENT } from './rows/tables.ts';
 import { cacheHooks } from './view/cache-metrics.ts';
 import { ActivityLog } from './view/activity-log.ts';
 import { CloudEventQueue } from './view/cloud-events.ts';
@@ -90,6 +91,9 @@ export interface AzureRooms {
   readonly closing: AbortController;
 }
 
+/** Kinds of reads that decisions do not need if the price list is read by default. */
+const ONLY_SHOWN: ReadonlySet<string> = new Set([PRICES_AGENT]);
+
 export function wireAzure(deps: AzureDeps): AzureRooms {
   const { options, clock, random, log, metrics, names, foreignLock } = deps;
   const pauses = deps.pauses ?? { current: () => NO_PAUSES };
@@ -110,7 +114,7 @@ export function wireAzure(deps: AzureDeps): AzureRooms {
     rateLimits,
     shared: sharedTexts,
     keptPrices,
-    hooks: cacheHooks(metrics.cache, log, clock),
+    hooks: cacheHooks(metrics.cache, log, clock, options.retailPrices?.byDefault === true ? ONLY_SHOWN : undefined),
   });
   const reporter = new InventoryReporter({ store: inventory, log, metrics, clock });
   rateLimits.onLow((family, low) => inventory.scheduler.stretch(family, low));

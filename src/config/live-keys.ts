@@ -40,7 +40,7 @@ export function isLive(key: string, running: Config, next: Config): boolean {
 
 /** A new chain is live, unless it needs priority rules or prices that are not read yet. */
 function takesChain(running: Config, next: Config): boolean {
-  const readsPrices = ({ azure }: Config): boolean => azure.retailPrices !== undefined;
+  const readsPrices = ({ azure: { retailPrices: list } }: Config): boolean => list !== undefined && list.byDefault !== true;
   return usesPriority(running) === usesPriority(next) && readsPrices(running) === readsPrices(next);
 }
 

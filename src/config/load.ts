@@ -10,6 +10,7 @@ import { azureSectionOf } from './schema/azure-section.ts';
 import { STACK } from './schema/azure.ts';
 import { ineffectiveSettings, withoutIneffectiveClusterName, messagesOf } from './schema/messages.ts';
 import { backoff, capacity, cluster, drain, scaleDown, scaleUp, scaleUpPricedElsewhere } from './schema/policy.ts';
+import { priceListOf, type RetailPricesConfig } from './schema/retail-prices.ts';
 import { SCHEMA, type Parsed } from './schema/schema.ts';
 import { wrongCaFile } from './sources/ca-file.ts';
 import { cloudConfigLayer, endpointsLayer, ENDPOINTS_VARIABLE } from './sources/cloud-config.ts';
@@ -17,7 +18,7 @@ import { configFileLayer } from './sources/config-file.ts';
 import { environmentLayer } from './sources/environment.ts';
 import { flagLayer } from './sources/flags.ts';
 import { EMPTY_LAYER, isDocument, mergeLayers, type Document, type Layer, type Merged } from './sources/layers.ts';
-import type { Config, ConfigErrors, ConfigInput, RetailPricesConfig } from './types/config.ts';
+import type { Config, ConfigErrors, ConfigInput } from './types/config.ts';
 import { defined } from '../lib/defined.ts';
 
 /** The schema is used once: its compilation into a function would take longer than the check itself. */
@@ -215,6 +216,9 @@ export function loadPolicy(file?: { readonly name: string; readonly text: string
   const parsed = (pricedElsewhere ? POLICY_SCHEMA_PRICED_ELSEWHERE : POLICY_SCHEMA).safeParse(merged.document);
   const error = layer?.errors[0] ?? unknownKeys(merged)[0] ?? (parsed.success ? undefined : messagesOf(parsed.error.issues, merged)[0]);
   if (error !== undefined || !parsed.success) throw configError(error ?? 'The configuration is invalid.');
-  const { retailPrices, ...scaleUpPolicy } = parsed.data.scaleUp;
+  const { retailPrices: given, ...scaleUpPolicy } = parsed.data.scaleUp;
+  const list = priceListOf(parsed.data.scaleUp, given.file !== undefined);
+  // Prices from outside the configuration have another currency than a list that is read by default.
+  const retailPrices = pricedElsewhere && given.enabled !== true ? undefined : list;
   return { policy: { ...parsed.data, scaleUp: scaleUpPolicy }, retailPrices, hasChain: merged.origins.has('scaleUp.expanders') };
 }

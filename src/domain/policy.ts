@@ -1,5 +1,5 @@
 /** What the user configured, as the planner reads it. Frozen; every duration is in milliseconds. */
-import type { PriceTable } from './quotas-and-prices.ts';
+import type { PriceTableView } from './quotas-and-prices.ts';
 import type { TaintRules } from './taints.ts';
 
 export type ExpanderName = 'random' | 'least-waste' | 'least-nodes' | 'most-pods' | 'priority' | 'price';
@@ -8,13 +8,6 @@ export type ExpanderName = 'random' | 'least-waste' | 'least-nodes' | 'most-pods
 export interface PriorityLevel {
   readonly priority: number;
   readonly patterns: readonly string[];
-}
-
-/** The list prices at the start of the loop. */
-interface ListPrices {
-  readonly table: PriceTable;
-  /** Remarks for people, one sentence each. */
-  readonly remarks: readonly string[];
 }
 
 export interface ScaleUpPolicy {
@@ -62,7 +55,7 @@ export interface ScaleUpPolicy {
    */
   readonly prices?: Readonly<Record<string, number>>;
   /** Azure's list prices, for sizes without a configured price. If absent, unknown. */
-  readonly listPrices?: ListPrices;
+  readonly listPrices?: PriceTableView;
   /** The same by group id. A group's price overrides that of its size. */
   readonly groupPrices?: Readonly<Record<string, number>>;
   readonly enforceMinSize: boolean;

@@ -48,6 +48,17 @@ export interface SizePrices {
 /** By VM size in lower case. Plain data, so that it can be part of a recorded decision. */
 export type PriceTable = Readonly<Record<string, SizePrices>>;
 
+/** The known list prices, as at the start of a loop. */
+export interface PriceTableView {
+  readonly table: PriceTable;
+  /** Remarks for people, one sentence each: that prices are old, or could not be read. */
+  readonly remarks: readonly string[];
+  /** Present if prices are read by default: they are shown, and no decision uses them. */
+  readonly onlyShown?: true;
+  /** Since when the list cannot be read, milliseconds since the epoch. Absent if the last read succeeded, or there was none. */
+  readonly unreachableSinceMs?: number;
+}
+
 /** Capacity writes that Azure's rate limit of one pool had left, as reported with the last write. Tokens return as time passes. */
 export interface RemainingWrites {
   readonly left: number;

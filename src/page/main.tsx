@@ -205,7 +205,11 @@ interface FooterProps {
   readonly changeTimes: () => void;
 }
 
-function Footer({ overview: { cost, version, replica, memorySince, observedAt }, absolute, changeTimes }: FooterProps) {
+function Footer({
+  overview: { cost, pricesUnreachableSince, version, replica, memorySince, observedAt },
+  absolute,
+  changeTimes,
+}: FooterProps) {
   return (
     <footer class="wrap">
       <span>
@@ -217,7 +221,12 @@ function Footer({ overview: { cost, version, replica, memorySince, observedAt },
       <span>
         Values of <Time at={observedAt} as="clock" /> UTC
       </span>
-      {cost === undefined && <span>No prices: set scaleUp.retailPrices or node prices</span>}
+      {pricesUnreachableSince !== undefined && (
+        <span>
+          Prices: list not reachable since <Time at={pricesUnreachableSince} />
+        </span>
+      )}
+      {cost === undefined && pricesUnreachableSince === undefined && <span>No prices: set scaleUp.retailPrices or node prices</span>}
       {cost?.listReadAt !== undefined && (
         <span>
           List prices read <Time at={cost.listReadAt} />, without discounts

@@ -37,6 +37,7 @@ describe('the overview', () => {
       pools: [{ name: 'a', ready: 1, state: 'at-rest' }],
     });
     expect(overview).not.toHaveProperty('cost');
+    expect(overview).not.toHaveProperty('pricesUnreachableSince');
     expect(overview.pending).not.toHaveProperty('oldestNeedingChangeSince');
   });
 
@@ -145,6 +146,12 @@ describe('the overview', () => {
       await documentInput({ groups: [group], nodes: [aNode({ name: 'n1' })], policy: aPolicy({ scaleUp: { prices } }) }),
     );
     expect(overview.cost).toEqual(cost);
+  });
+
+  it('says since when the price list is not reachable', async () => {
+    const listPrices = { table: {}, remarks: [], onlyShown: true, unreachableSinceMs: START_MS } as const;
+    const overview = overviewOf(await documentInput({ groups: [aGroup({ id: 'a' })], policy: aPolicy({ scaleUp: { listPrices } }) }));
+    expect(overview.pricesUnreachableSince).toBe(new Date(START_MS).toISOString());
   });
 
   it('counts all nodes: wasted ones, and the others', async () => {

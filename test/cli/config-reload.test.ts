@@ -154,7 +154,7 @@ describe('a changed configuration file', () => {
         'scaleUp:\n  retailPrices: {enabled: true}\n',
     );
     expect(process.applied[0]).toMatchObject({
-      azure: { discovery: [{ selectors: [{ key: 'a', value: 'b' }], min: undefined, max: 4 }], retailPrices: undefined },
+      azure: { discovery: [{ selectors: [{ key: 'a', value: 'b' }], min: undefined, max: 4 }], retailPrices: { byDefault: true } },
       health: { maxInactivityMs: 300_000, maxFailingMs: 900_000 },
       loop: { shutdownTimeoutMs: 5_000 },
       policy: { cluster: { maxStartupMs: 300_000 } },
@@ -184,6 +184,12 @@ describe('a changed configuration file', () => {
     expect(process.applied.at(-1)?.policy.scaleUp).toMatchObject({ expanders: ['least-waste'], maxNodesTotal: 8 });
     expect(process.applied.at(-1)?.policy.scaleUp).not.toHaveProperty('priorities');
     expect(process.outcomes.at(-1)?.message).toContain('restart needed for: scaleUp.priorities.');
+  });
+
+  it('configured prices bring their chain at once, although list prices were read by default', () => {
+    const process = started('logLevel: info\n');
+    process.write('scaleUp: {prices: {Standard_D4s_v5: 1}}\n');
+    expect(process.applied.at(-1)?.policy.scaleUp).toMatchObject({ expanders: ['price', 'least-waste'], prices: { standard_d4s_v5: 1 } });
   });
 
   it('with ineffective settings is reported once', () => {

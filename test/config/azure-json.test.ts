@@ -19,6 +19,7 @@ const SAMPLES: Readonly<Record<TextKind, string>> = {
   integer: '7',
   number: '7',
   boolean: 'true',
+  'boolean-or-auto': 'true',
   list: 'a,b',
 };
 /** Where a sample of the kind would not do, or would say nothing new. */

@@ -351,18 +351,39 @@ describe('the whole', () => {
     expect(expanders('{prices: {Standard_D4s_v5: 0.2}, expanders: [least-nodes]}')).toEqual(['least-nodes']);
   });
 
-  it('the public price list is off unless asked for, and has an address, a currency and a rhythm', () => {
-    expect(configOf({}).azure.retailPrices).toBeUndefined();
-    expect(configOf({ argv: ['--retail-prices'] }).azure.retailPrices).toEqual({
-      endpoint: 'https://prices.azure.com/api/retail/prices',
-      currency: 'USD',
-      file: undefined,
-      refreshMs: 86_400_000,
+  describe('the public price list', () => {
+    const LIST = { endpoint: 'https://prices.azure.com/api/retail/prices', currency: 'USD', file: undefined, refreshMs: 86_400_000 };
+    const listOf = (scaleUp: string, env: Readonly<Record<string, string>> = {}) =>
+      configOf({ argv: ['--config=c.yaml'], env, files: { 'c.yaml': `scaleUp: ${scaleUp}` } }).azure.retailPrices;
+
+    it.each<[string, string, Readonly<Record<string, string>>, object | undefined]>([
+      ['is shown by default in the public cloud', '{}', {}, { ...LIST, byDefault: true }],
+      ['decides if it is enabled', '{retailPrices: {enabled: true}}', {}, LIST],
+      ['decides if the chain names price', '{expanders: [price]}', {}, LIST],
+      ['can be turned off', '{retailPrices: {enabled: false}}', {}, undefined],
+      ['is not read by default beside configured prices', '{prices: {Standard_D4s_v5: 1}}', {}, undefined],
+      ['is not read by default beside configured prices that decide', '{prices: {a: 1}, expanders: [price]}', {}, undefined],
+      ['is not read by default of another cloud', '{}', { ARM_CLOUD: 'AzureChinaCloud' }, undefined],
+      ['is not read by default of an imitation', '{}', { AZURE_RESOURCE_MANAGER_ENDPOINT: 'https://127.0.0.1:1' }, undefined],
+      [
+        'is read by default where its endpoint is configured',
+        '{retailPrices: {endpoint: "https://127.0.0.1:1/p"}}',
+        { AZURE_RESOURCE_MANAGER_ENDPOINT: 'https://127.0.0.1:1' },
+        { ...LIST, endpoint: 'https://127.0.0.1:1/p', byDefault: true },
+      ],
+    ])('%s', (_, scaleUp, env, expected) => {
+      expect(listOf(scaleUp, env)).toEqual(expected);
     });
-    const text = 'scaleUp: {retailPrices: {enabled: true, currency: EUR, file: /kept, refresh: 1h, endpoint: "https://p.example/"}}';
-    const { azure, policy } = configOf({ argv: ['--config=c.yaml'], files: { 'c.yaml': text } });
-    expect(azure.retailPrices).toEqual({ endpoint: 'https://p.example', currency: 'EUR', file: '/kept', refreshMs: 3_600_000 });
-    expect(policy.scaleUp).not.toHaveProperty('retailPrices');
+
+    it('that is read by default adds no expander', () => {
+      expect(configOf({}).policy.scaleUp.expanders).toEqual(['least-waste']);
+      expect(configOf({}).policy.scaleUp).not.toHaveProperty('retailPrices');
+    });
+
+    it('has an address, a currency, a file and an interval', () => {
+      const text = '{retailPrices: {enabled: true, currency: EUR, file: /kept, refresh: 1h, endpoint: "https://p.example/"}}';
+      expect(listOf(text)).toEqual({ endpoint: 'https://p.example', currency: 'EUR', file: '/kept', refreshMs: 3_600_000 });
+    });
   });
 
   it('priorities and prices are read as the planner wants them', () => {

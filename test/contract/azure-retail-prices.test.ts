@@ -25,6 +25,7 @@ interface Options {
   readonly location?: string;
   readonly keptText?: string;
   readonly share?: SharedText;
+  readonly onlyShown?: true;
 }
 
 async function prepared(options: Options = {}) {
@@ -50,6 +51,7 @@ async function prepared(options: Options = {}) {
     read: (vmSize, signal) => client.read(vmSize, signal),
     sizes: () => sizes.now,
     share: options.share,
+    onlyShown: options.onlyShown,
     stored: {
       read: () => Promise.resolve(kept.text),
       write: (text) => Promise.resolve(void (kept.text = text)),
@@ -139,7 +141,7 @@ describe('the public price list', () => {
     }
     const error = await failing;
     expect(error?.message).toContain(message);
-    expect(view()).toEqual({ table: before, remarks: [] });
+    expect(view()).toEqual({ table: before, remarks: [], unreachableSinceMs: clock.now() });
     await clock.advance(3 * DAY);
     expect(view().table).toEqual(before);
     expect(view().remarks).toEqual([
@@ -166,11 +168,24 @@ describe('the public price list', () => {
     expect((await run())?.message).toContain('do not end');
   });
 
-  it('never read: no price, and why', async () => {
-    const { run, view, fail } = await prepared();
+  it('never read: no price, why, and since when, until a read succeeds', async () => {
+    const { run, view, fail, clock, rig } = await prepared();
     fail({ kind: 'answer', status: 500 });
     expect((await run())?.kind).toBe('unavailable');
-    expect(view()).toEqual({ table: {}, remarks: ['The price list could not be read: it returned HTTP 500.'] });
+    const remarks = ['The price list could not be read: it returned HTTP 500.'];
+    expect(view()).toEqual({ table: {}, remarks, unreachableSinceMs: START_MS });
+    await clock.advance(DAY);
+    await run();
+    expect(view().unreachableSinceMs).toBe(START_MS);
+    rig.arm.control.removeFault('list');
+    await run();
+    expect(view()).not.toHaveProperty('unreachableSinceMs');
+  });
+
+  it('that is read by default is tried again only rarely, and its prices are marked as only shown', async () => {
+    const { book, view } = await prepared({ onlyShown: true });
+    expect(book.agent().policy).toMatchObject({ errorIntervalMs: 3_600_000, maxErrorIntervalMs: DAY });
+    expect(view()).toEqual({ table: {}, remarks: [], onlyShown: true });
   });
 
   it('a throttled read says until when', async () => {

@@ -39,6 +39,36 @@ describe('list prices', () => {
     expect(run.world.violations()).toEqual([]);
   });
 
+  it('that are read by default are shown, and decide nothing', async () => {
+    const run = await startedWorld({ spec: worldOf(POOLS) });
+    await run.stopDaemon();
+    await run.startDaemon([`--retail-prices-endpoint=${run.world.arm.url}/api/retail/prices`]);
+    await run.advance(MINUTE);
+    run.world.cluster.apply(work('first'));
+    await run.until('bound', () => bound(run, 'first') === 1, 15 * MINUTE);
+    expect([capacity(run, 'regular'), capacity(run, 'spot')]).toEqual([1, 0]);
+    expect(Object.keys(run.reports.at(-1)?.prices?.listPrices?.table ?? {})).toEqual(['standard_d4s_v5', 'standard_d8s_v5']);
+  });
+
+  it('that are read by default and not reachable are one line of the log and a few calls a day', async () => {
+    const lines: string[] = [];
+    const run = await startedWorld({ spec: worldOf(POOLS), onLog: (line) => void lines.push(line) });
+    const { arm, cluster } = run.world;
+    arm.control.addFault({ id: 'list', match: { pathGlob: '/api/retail/prices' }, effect: { kind: 'reset', afterEffect: false } });
+    await run.stopDaemon();
+    await run.startDaemon([`--retail-prices-endpoint=${arm.url}/api/retail/prices`, '--scan-interval=1m']);
+    cluster.apply(work('first'));
+    await run.until('bound', () => bound(run, 'first') === 1, 15 * MINUTE);
+    await run.advance(5 * 60 * MINUTE);
+    const calls = arm.control.journal().filter(({ path }) => path === '/api/retail/prices').length;
+    expect(calls).toBeGreaterThan(1);
+    expect(calls).toBeLessThan(10);
+    expect([capacity(run, 'regular'), capacity(run, 'spot')]).toEqual([1, 0]);
+    expect(lines.filter((line) => /price/i.test(line))).toEqual([expect.stringContaining('Prices are not reachable')]);
+    expect(run.reports.flatMap(({ rounds }) => rounds.flatMap(({ plan }) => plan.notes ?? []))).toEqual([]);
+    expect(run.reports.at(-1)?.prices?.listPrices?.unreachableSinceMs).toBeDefined();
+  });
+
   it('never read: pools grow as without prices', async () => {
     const run = await startedWorld({ spec: worldOf(POOLS) });
     run.world.arm.control.addFault({

@@ -1,7 +1,7 @@
 /** Nodes that are not removed, by what blocks them, with the cores, GiB and money that each blocker holds; and the nodes themselves. */
 import type { BlockingPodReason } from '../../domain/reasons.ts';
 import { defined } from '../../lib/defined.ts';
-import { priceOf } from '../../planning/expanders/price.ts';
+import { priceOf } from '../../planning/expanders/node-price.ts';
 import type { RemovalFix } from '../../planning/explain/advice/fix.ts';
 import type { FixStep } from '../../planning/explain/changes/change.ts';
 import { rowKey } from '../../planning/explain/removal-advice/waste.ts';

@@ -1,7 +1,7 @@
 /** The document that the page paints first: may it act, what waits, what is on its way, every pool, what is wasted. Never single pods or nodes. */
 import type { CapacityChange } from '../../domain/history.ts';
 import { defined } from '../../lib/defined.ts';
-import { priceOf } from '../../planning/expanders/price.ts';
+import { priceOf } from '../../planning/expanders/node-price.ts';
 import { type Need, needOf, type Verdict, VERDICTS } from '../../planning/explain/verdicts.ts';
 import { reasonNotToAct } from '../../planning/state/cluster-health.ts';
 import { countNodes } from '../../planning/state/node-counts.ts';
@@ -88,6 +88,8 @@ export interface Overview extends CommonFields {
   readonly waste?: WasteDocument;
   /** Absent if no price is known. */
   readonly cost?: CostDocument;
+  /** Since when the public price list cannot be read. Absent if the last read succeeded, or the list is not read. */
+  readonly pricesUnreachableSince?: string;
   /** The last increase that is remembered. */
   readonly lastChange?: ChangeWords;
   /** The id of the newest decision: another one means that there are newer decisions. */
@@ -140,6 +142,7 @@ export function overviewOf(input: DocumentInput): Overview {
       location: replica.location,
       waste: wasteDocument(input),
       cost: costOf(input, pools),
+      pricesUnreachableSince: knownTime(policy.scaleUp.listPrices?.unreachableSinceMs),
       lastChange: lastChangeOf(input),
       newestDecision: input.history.decisions({ limit: 1 })[0]?.id,
     }),

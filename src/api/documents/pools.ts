@@ -5,7 +5,7 @@ import type { NodeGroup } from '../../domain/node-group.ts';
 import type { SkipReason } from '../../domain/reasons.ts';
 import { compareText } from '../../lib/comparison.ts';
 import { defined } from '../../lib/defined.ts';
-import { priceOf } from '../../planning/expanders/price.ts';
+import { priceOf } from '../../planning/expanders/node-price.ts';
 import { explainSkip } from '../../planning/explain/refusals.ts';
 import { countNodes, type NodeCounts } from '../../planning/state/node-counts.ts';
 import { type DocumentInput, isoTime, roundMoney } from './document-input.ts';

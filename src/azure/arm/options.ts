@@ -132,4 +132,6 @@ export interface RetailPriceOptions {
   readonly currency: string;
   /** How long a read of one size is valid. */
   readonly refreshMs: number;
+  /** Present if the list is read by default: prices are only shown, and failures are reported once. */
+  readonly byDefault?: true;
 }

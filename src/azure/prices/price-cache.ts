@@ -6,8 +6,8 @@
 import type { CachingAgent, CommitSummary, Loaded } from '../../cache/agents/agent.ts';
 import { loadTogether, type SharingProblem } from '../../cache/agents/shared-load.ts';
 import type { SharedText, SharedTexts } from '../../domain/ports/shared-text.ts';
-import type { StoredText, PriceTableReader, PriceTableView } from '../../domain/ports/stored-text.ts';
-import type { PriceTable, SizePrices } from '../../domain/quotas-and-prices.ts';
+import type { StoredText, PriceTableReader } from '../../domain/ports/stored-text.ts';
+import type { PriceTable, PriceTableView, SizePrices } from '../../domain/quotas-and-prices.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { asAutoscalerError, type AutoscalerError } from '../../lib/errors.ts';
 import type { Log } from '../../telemetry/log.ts';
@@ -21,6 +21,10 @@ import { defined } from '../../lib/defined.ts';
 const MINUTE = 60_000;
 /** The agent makes no call while all prices are recent. */
 const CHECK_EVERY_MS = 5 * MINUTE;
+const HOUR = 60 * MINUTE;
+/** After failures. A list that is read by default may never be reachable, so that it is tried rarely. */
+const RETRIES = { errorIntervalMs: 5 * MINUTE, maxErrorIntervalMs: 2 * HOUR };
+const RARE_RETRIES = { errorIntervalMs: HOUR, maxErrorIntervalMs: 24 * HOUR };
 /** Prices change about once a month. After this many missed refreshes they are reported as old. */
 const OLD_AFTER_REFRESHES = 3;
 
@@ -30,6 +34,8 @@ interface PriceCacheDeps {
   readonly clock: Pick<Clock, 'now' | 'sleep'>;
   readonly log: Log;
   readonly read: (vmSize: string, signal: AbortSignal) => Promise<SizePrices>;
+  /** Whether prices are only shown. If absent, decisions use them. */
+  readonly onlyShown?: true | undefined;
   /** The sizes of the groups, in Azure's spelling. */
   readonly sizes: () => readonly string[];
   /** Storage across processes; undefined: none. */
@@ -44,19 +50,26 @@ export class PriceCache implements PriceTableReader {
   /** What this process read itself, by size in lower case. Only this is stored: a word of another process must not outlive it here. */
   #own: PriceTable = {};
   #problem: string | undefined;
+  #unreachableSinceMs: number | undefined;
 
   constructor(deps: PriceCacheDeps) {
     this.#deps = deps;
   }
 
   current(nowMs: number): PriceTableView {
+    const { onlyShown } = this.#deps;
+    const facts = defined({ onlyShown, unreachableSinceMs: this.#unreachableSinceMs });
+    return { table: this.#table, remarks: this.#remarks(nowMs), ...facts };
+  }
+
+  #remarks(nowMs: number): readonly string[] {
     const old = nowMs - OLD_AFTER_REFRESHES * this.#deps.refreshMs;
     const stale = Object.values(this.#table)
       .map(({ readAtMs }) => readAtMs)
       .filter((readAtMs) => readAtMs < old);
     const [oldest] = stale.sort((left, right) => left - right);
-    if (oldest !== undefined) return { table: this.#table, remarks: [this.#oldRemark(stale.length, oldest)] };
-    return { table: this.#table, remarks: Object.keys(this.#table).length === 0 && this.#problem !== undefined ? [this.#problem] : [] };
+    if (oldest !== undefined) return [this.#oldRemark(stale.length, oldest)];
+    return Object.keys(this.#table).length === 0 && this.#problem !== undefined ? [this.#problem] : [];
   }
 
   #oldRemark(count: number, oldest: number): string {
@@ -82,8 +95,8 @@ export class PriceCache implements PriceTableReader {
     const policy = {
       intervalMs: CHECK_EVERY_MS,
       jitter: { kind: 'spread', fraction: 0.1 } as const,
-      errorIntervalMs: 5 * MINUTE,
-      maxErrorIntervalMs: 120 * MINUTE,
+      // guard: a price list that is read by default is tried again only rarely
+      ...(this.#deps.onlyShown === true ? RARE_RETRIES : RETRIES),
       timeoutMs: 5 * MINUTE,
     };
     const load = ({ signal }: { readonly signal: AbortSignal }): Promise<Loaded> => this.#load(signal);
@@ -204,6 +217,7 @@ export class PriceCache implements PriceTableReader {
       this.#table = Object.fromEntries(inUse);
       this.#own = Object.fromEntries(own);
       this.#problem = error?.message;
+      this.#unreachableSinceMs = error === undefined ? undefined : (this.#unreachableSinceMs ?? this.#deps.clock.now());
       // guard: a price of another process does not outlive the shared store in our own file
       if (hasRead) this.#store(this.#own);
       return { rows: inUse.size, added: 0, changed, evicted: 0, rejected: 0, runAgain: false };
@@ -265,6 +279,7 @@ export function createRetailPrices(deps: RetailPricesDeps, sizes: () => readonly
     sizes,
     stored: keptPrices,
     share: shared?.prices,
+    onlyShown: retailPrices.byDefault,
   });
   return { cache, inFlight: () => client.inFlight };
 }

@@ -11,8 +11,14 @@ import type { AzureInventory } from '../inventory/inventory.ts';
 import { AGENT_POOLS_AGENT, instancesAgent, VMS_AGENT, SCALE_SETS_AGENT } from '../rows/tables.ts';
 import { defined } from '../../lib/defined.ts';
 
-export function cacheHooks(metrics: Metrics['cache'], log: Log, clock: Pick<Clock, 'now'>): CacheHooks {
-  const logFailure = readFailureLogger(log);
+/** `loggedOnce`: kinds of reads that nothing needs. A failure of theirs is one line, however long it lasts. */
+export function cacheHooks(
+  metrics: Metrics['cache'],
+  log: Log,
+  clock: Pick<Clock, 'now'>,
+  loggedOnce: ReadonlySet<string> = new Set(),
+): CacheHooks {
+  const logFailure = readFailureLogger(log, loggedOnce);
   return {
     rowRejected: (table, reason) => metrics.rowsRejected.inc({ table, reason }),
     evicted: (table, cause, count) => metrics.evictions.inc({ table, cause }, count),
@@ -32,7 +38,7 @@ export function cacheHooks(metrics: Metrics['cache'], log: Log, clock: Pick<Cloc
 }
 
 /** Logs failing reads by kind, and once when all reads of the kind succeed again. The log suppresses repeated lines. */
-function readFailureLogger(log: Log): (run: AgentRun) => void {
+function readFailureLogger(log: Log, loggedOnce: ReadonlySet<string>): (run: AgentRun) => void {
   const failing = new Map<string, Set<string>>();
   return ({ id, kind: what, outcome, error }) => {
     const ids = failing.get(what) ?? new Set<string>();
@@ -40,8 +46,14 @@ function readFailureLogger(log: Log): (run: AgentRun) => void {
     if (outcome === 'succeeded') {
       if (ids.delete(id) && ids.size === 0) log.info({ what }, 'Reads of Azure succeed again');
     } else if (outcome !== 'token-lost' && error?.kind !== 'cancelled') {
+      const isKnown = ids.has(id);
       ids.add(id);
       const why = error === undefined ? {} : { kind: error.kind, code: error.code, error: error.message };
+      if (loggedOnce.has(what)) {
+        // guard: a price list that is read by default and cannot be reached is one line of the log
+        if (!isKnown) log.info({ what, agentId: id, ...why }, 'Prices are not reachable; costs may be unknown, and decisions are the same');
+        return;
+      }
       log.warn({ what, agentId: id, ...why }, 'Reading Azure failed; the last known data is used');
     }
   };

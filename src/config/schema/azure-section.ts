@@ -1,5 +1,6 @@
 /** The Azure section as the adapter takes it, made from the parsed settings. The adapter says what each value means. */
-import { cloudByName } from './azure.ts';
+import { cloudByName, isPublicEndpoint } from './azure.ts';
+import { priceListOf } from './retail-prices.ts';
 import type { Parsed } from './schema.ts';
 
 /** `byDefault` is present if the rule is not the user's: it holds because no group and no rule is configured. */
@@ -11,6 +12,7 @@ export type AzureConfig = Readonly<ReturnType<typeof azureSectionOf>>;
 /** `caPem`: the certificate authority of the private cloud, if there is one. */
 export function azureSectionOf({ azure, nodeGroups, nodeGroupOptions, discovery, scaleUp, dryRun }: Parsed, caPem: string | undefined) {
   const cloud = cloudByName(azure.cloud);
+  const armEndpoint = azure.armEndpoint ?? cloud?.armEndpoint ?? '';
   const rules: readonly DiscoveryRule[] = nodeGroups.length + discovery.length === 0 ? defaultDiscovery(azure) : discovery;
   return {
     subscriptionId: azure.subscriptionId,
@@ -20,7 +22,7 @@ export function azureSectionOf({ azure, nodeGroups, nodeGroupOptions, discovery,
     clusterResourceGroup: azure.clusterResourceGroup,
     location: azure.location,
     metadataEndpoint: azure.metadataEndpoint,
-    armEndpoint: azure.armEndpoint ?? cloud?.armEndpoint ?? '',
+    armEndpoint,
     authorityHost: azure.authorityHost ?? cloud?.authorityHost ?? '',
     scopes: azure.scopes,
     caPem,
@@ -48,7 +50,7 @@ export function azureSectionOf({ azure, nodeGroups, nodeGroupOptions, discovery,
     rateLimit: azure.rateLimit,
     readRetries: azure.readRetries,
     userAgentSuffix: azure.userAgentSuffix,
-    retailPrices: scaleUp.retailPrices,
+    retailPrices: priceListOf(scaleUp, isPublicEndpoint(armEndpoint)),
   };
 }
 

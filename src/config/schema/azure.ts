@@ -112,6 +112,11 @@ export function cloudByName(name: string): Cloud | undefined {
   return CLOUDS.get(name.trim().toLowerCase());
 }
 
+/** Whether Resource Manager is that of the public cloud, and not of another cloud or an imitation. */
+export function isPublicEndpoint(armEndpoint: string): boolean {
+  return armEndpoint.replace(/\/+$/, '') === PUBLIC.armEndpoint;
+}
+
 /** Caching agents that decisions need. */
 export const REQUIRED_AGENTS = ['scaleSets', 'agentPools', 'skus', 'vms'] as const;
 export const OPTIONAL_AGENTS = ['spotSizes', 'usage', 'capacityReservations', 'prices'] as const;

@@ -3,12 +3,12 @@ import * as z from 'zod';
 import type { PriorityLevel } from '../../domain/policy.ts';
 import { configError } from '../../lib/errors.ts';
 import { readDocuments } from '../sources/documents.ts';
-import { duration, endpoint, flag, HOUR_MS, MINUTE_MS, oneOf, text } from './value-types.ts';
+import { retailPrices } from './retail-prices.ts';
+import { oneOf, text } from './value-types.ts';
 import { defined } from '../../lib/defined.ts';
 
 const EXPANDERS = ['priority', 'price', 'least-waste', 'least-nodes', 'most-pods', 'random'] as const;
 const LEVELS_ACCEPT = 'a map of priorities (whole numbers) to lists of patterns';
-const CURRENCY_ACCEPTS = 'a currency of three letters, such as USD';
 const PRICES_ACCEPT = 'a map of VM sizes to prices per hour, such as {Standard_D4s_v5: 0.2}';
 
 const chain = z
@@ -38,25 +38,6 @@ const prices = z
   .transform((table) => Object.fromEntries(Object.entries(table).map(([size, price]) => [size.toLowerCase(), price])))
   .optional();
 
-const PRICE_LIST = 'https://prices.azure.com/api/retail/prices';
-
-/** Azure's public price list. Off by default, since it is one more host to reach. */
-const retailPrices = z
-  .strictObject({
-    enabled: flag(false),
-    endpoint: endpoint().default(PRICE_LIST),
-    currency: z
-      .string({ error: CURRENCY_ACCEPTS })
-      .regex(/^[A-Z]{3}$/, { error: CURRENCY_ACCEPTS })
-      .default('USD'),
-    file: text('a file path').optional(),
-    refresh: duration(24 * HOUR_MS, { leastMs: MINUTE_MS }),
-  })
-  .prefault({})
-  .transform(({ enabled, endpoint: url, currency, file, refresh }) =>
-    enabled ? { endpoint: url, currency, file, refreshMs: refresh } : undefined,
-  );
-
 /** The expander keys under `scaleUp`. */
 export const expanderKeys = { expanders: chain.optional(), priorities, prices, retailPrices };
 
@@ -64,13 +45,14 @@ interface Given {
   readonly expanders?: readonly (typeof EXPANDERS)[number][] | undefined;
   readonly priorities?: readonly { readonly priority: number; readonly patterns: readonly string[] }[] | undefined;
   readonly prices?: Readonly<Record<string, number>> | undefined;
-  /** If set, prices come from Azure's list too. */
-  readonly retailPrices?: object | undefined;
+  /** Azure's list is tried unless it is disabled. Only `true` puts `price` into the default chain. */
+  readonly retailPrices: { readonly enabled: boolean | 'auto' };
 }
 
 /** Rejects the price expander without prices. Priorities may come later, from a ConfigMap. */
 export function checkExpanders(given: Given, context: z.core.$RefinementCtx): void {
-  if (given.prices !== undefined || given.retailPrices !== undefined || !given.expanders?.some((expander) => expander === 'price')) return;
+  if (given.prices !== undefined || given.retailPrices.enabled !== false || !given.expanders?.some((expander) => expander === 'price'))
+    return;
   const message = 'a chain without price, or price together with scaleUp.prices or scaleUp.retailPrices.enabled';
   context.addIssue({ code: 'custom', path: ['expanders'], message });
 }
@@ -79,7 +61,7 @@ export function checkExpanders(given: Given, context: z.core.$RefinementCtx): vo
 export function expandersOf({ expanders, priorities: levels, prices: table, retailPrices: list }: Given) {
   const chosen = expanders ?? [
     ...(levels === undefined ? [] : (['priority'] as const)),
-    ...(table === undefined && list === undefined ? [] : (['price'] as const)),
+    ...(table === undefined && list.enabled !== true ? [] : (['price'] as const)),
     'least-waste' as const,
   ];
   return {

@@ -112,7 +112,12 @@ export const FLAGS: readonly Flag[] = [
     'scaleUp.expanders',
     'priority, price, least-waste, least-nodes, most-pods or random; comma-separated for a chain (default least-waste)',
   ),
-  row('retail-prices', 'boolean', 'scaleUp.retailPrices.enabled', "read the prices of VM sizes from Azure's public list (default false)"),
+  row(
+    'retail-prices',
+    'boolean-or-auto',
+    'scaleUp.retailPrices.enabled',
+    "read Azure's public price list, and let prices decide between pools; in the public cloud, auto only shows them (default auto)",
+  ),
   row(
     'retail-prices-endpoint',
     'text',

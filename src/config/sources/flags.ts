@@ -37,7 +37,7 @@ const BY_NAME = new Map<string, Flag>(
 );
 /** Without `=`, these are true and do not consume the next word, as Go's flags do. */
 const BARE: ReadonlySet<string> = new Set([
-  ...FLAGS.filter(({ kind }) => kind === 'boolean').map(({ name }) => name),
+  ...FLAGS.filter(({ kind }) => kind.startsWith('boolean')).map(({ name }) => name),
   ...RETIRED_FLAGS.filter(({ isBoolean }) => isBoolean).map(({ name }) => name),
   'logtostderr',
   'alsologtostderr',

@@ -4,7 +4,7 @@
  */
 import type { Origin, Setting } from './layers.ts';
 
-export type TextKind = 'text' | 'duration' | 'seconds' | 'integer' | 'number' | 'boolean' | 'list' | 'secret';
+export type TextKind = 'text' | 'duration' | 'seconds' | 'integer' | 'number' | 'boolean' | 'boolean-or-auto' | 'list' | 'secret';
 
 /** As Go's flags parse them, since existing manifests are written for those. */
 const TRUE = new Set(['true', 't', '1']);
@@ -49,6 +49,8 @@ function valueOf(kind: TextKind, text: string): unknown {
     case 'number':
       return text !== '' && Number.isFinite(Number(text)) ? Number(text) : text;
     case 'boolean':
+    // The schema accepts `auto`, and no other text.
+    case 'boolean-or-auto':
       return booleanOf(text);
     case 'list':
       return text.split(',').map((part) => part.trim());

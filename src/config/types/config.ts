@@ -8,9 +8,6 @@ import type { Listener } from '../schema/schema.ts';
 
 type LogLevelName = 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
 
-/** What the public price list is read by. */
-export type RetailPricesConfig = NonNullable<AzureConfig['retailPrices']>;
-
 /** `retryMs` is well below `renewDeadlineMs`, which is below `durationMs`. */
 interface LeaseTimingConfig {
   readonly durationMs: number;

@@ -1,5 +1,5 @@
 import type { PriorityLevel } from '../policy.ts';
-import type { PriceTable } from '../quotas-and-prices.ts';
+import type { PriceTableView } from '../quotas-and-prices.ts';
 
 /** One text that outlives the process. */
 export interface StoredText {
@@ -10,13 +10,6 @@ export interface StoredText {
    * @throws AutoscalerError `conflict` in that case. Read again before the next write.
    */
   write(text: string, signal: AbortSignal): Promise<void>;
-}
-
-/** The known list prices. */
-export interface PriceTableView {
-  readonly table: PriceTable;
-  /** Remarks for people, one sentence each: that prices are old, or could not be read. */
-  readonly remarks: readonly string[];
 }
 
 /** List prices of the VM sizes in use. Answers from memory and never throws. */

@@ -8,7 +8,9 @@ import type { LoopDeps } from './loop-deps.ts';
  */
 export function currentPolicy(policy: Policy, { priorities, prices }: Pick<LoopDeps, 'priorities' | 'prices'>, nowMs: number): Policy {
   const levels = priorities?.current().levels;
-  const listPrices = prices?.current(nowMs);
+  const view = prices?.current(nowMs);
+  // guard: list prices that are read by default are not mixed with configured prices
+  const listPrices = view?.onlyShown === true && policy.scaleUp.prices !== undefined ? undefined : view;
   if (levels === undefined && listPrices === undefined) return policy;
   return { ...policy, scaleUp: { ...policy.scaleUp, ...defined({ priorities: levels, listPrices }) } };
 }

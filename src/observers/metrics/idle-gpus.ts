@@ -4,7 +4,7 @@ import type { ClusterView } from '../../domain/observation.ts';
 import type { LoopListener } from '../../domain/loop-report.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
-import { priceOf } from '../../planning/expanders/price.ts';
+import { priceOf } from '../../planning/expanders/node-price.ts';
 import { claimUtilization, deviceUtilization, GPU_RESOURCES, hasDevices } from '../../planning/scale-down/utilization.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 

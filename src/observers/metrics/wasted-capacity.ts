@@ -2,7 +2,7 @@
  * Publishes the unremovable nodes by reason, and their unused capacity by what blocks their removal. Both count the same nodes under the same
  * reasons. The sum of the second is all wasted capacity.
  */
-import { priceOf } from '../../planning/expanders/price.ts';
+import { priceOf } from '../../planning/expanders/node-price.ts';
 import { unusedCapacity, type UnusedCapacity } from '../../planning/explain/unused-capacity.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { Observation } from '../../domain/observation.ts';

@@ -4,9 +4,7 @@
  * the options, so that no price has to be invented. One difference: how well the nodes' size suits the cluster only decides
  * between options of the same value, since users who state prices expect the cheaper option.
  */
-import type { NodeGroup } from '../../domain/node-group.ts';
 import type { OptionCost, ScoredOption } from '../../domain/plan.ts';
-import type { PriceSources } from '../../domain/policy.ts';
 import { CPU, MEMORY, type Resources } from '../../domain/resources.ts';
 
 /** How many GiB weigh as much as a core. It compares mixed requests and is close to what providers charge, but is not a price. */
@@ -68,30 +66,4 @@ export function misfitOf(option: { readonly nodes: number; readonly nodeCores: n
   const right = RIGHT_CORES.find(([most]) => option.clusterNodes <= most)?.[1] ?? RIGHT_CORES_BEYOND;
   const unfit = Math.max(right / option.nodeCores, option.nodeCores / right);
   return (unfit - 1) * (1 - Math.tanh((option.nodes - 1) / MANY_NODES)) + 1;
-}
-
-/** What of a group decides its price. */
-type PricedGroup = Pick<NodeGroup, 'id' | 'vmSize' | 'priority' | 'template'>;
-
-/**
- * Prices of the user precede list prices of Azure. A Spot node never has the regular price, which would be wrong. A Windows node
- * has the user's price of its size, unless the user states one for Windows.
- */
-export function priceOf({ groupPrices, prices, listPrices }: PriceSources, group: PricedGroup): number | undefined {
-  const size = group.vmSize.toLowerCase();
-  const system = group.template?.labels['kubernetes.io/os'] === 'windows' ? 'windows' : 'linux';
-  const spot = group.priority === 'Spot' ? '/spot' : '';
-  const ofSystem = system === 'windows' ? own(prices, `${size}/windows${spot}`) : undefined;
-  const stated = own(groupPrices, group.id) ?? ofSystem ?? own(prices, `${size}${spot}`);
-  return stated ?? own(listPrices?.table, size)?.perHour[`${system}${spot}`];
-}
-
-/** As users write it: `Standard_D4s_v5`, `Standard_D4s_v5/windows/spot`. */
-export function pricedName({ vmSize, priority, template }: PricedGroup): string {
-  const system = template?.labels['kubernetes.io/os'] === 'windows' ? '/windows' : '';
-  return `${vmSize}${system}${priority === 'Spot' ? '/spot' : ''}`;
-}
-
-function own<Value>(table: Readonly<Record<string, Value>> | undefined, key: string): Value | undefined {
-  return table !== undefined && Object.hasOwn(table, key) ? table[key] : undefined;
 }

@@ -9,7 +9,7 @@ import type { Observation } from '../../domain/observation.ts';
 import type { Blocker, UnremovableNode, Removal, ScaleDownPlan } from '../../domain/plan.ts';
 import type { BlockingPodReason, UnremovableReason } from '../../domain/reasons.ts';
 import { CPU, MEMORY } from '../../domain/resources.ts';
-import { priceOf } from '../expanders/price.ts';
+import { priceOf } from '../expanders/node-price.ts';
 import { nodeListFacts } from '../facts/node-list-facts.ts';
 import { unusedCapacity } from './unused-capacity.ts';
 import type { PriceSources } from '../../domain/policy.ts';

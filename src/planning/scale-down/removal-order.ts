@@ -6,7 +6,7 @@ import { compareText } from '../../lib/comparison.ts';
 import type { NodeGroupId } from '../../domain/ids.ts';
 import type { Node } from '../../domain/node.ts';
 import type { Pod } from '../../domain/pod.ts';
-import { priceOf } from '../expanders/price.ts';
+import { priceOf } from '../expanders/node-price.ts';
 import type { BudgetLedger } from './budgets.ts';
 import { isLeaving, type ScaleDownContext } from './plan-context.ts';
 import type { Unneeded } from './unneeded.ts';

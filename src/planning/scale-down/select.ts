@@ -5,6 +5,7 @@ import { drainOptionsOf } from '../../scheduling/drainability/group-drain-option
 import { isWhole, type NodeGroup } from '../../domain/node-group.ts';
 import type { UnremovableNode, Removal } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
+import { decisivePrices } from '../expanders/node-price.ts';
 import { startupMsOf, unreadyForMsOf } from '../state/node-counts.ts';
 import { BudgetLedger, type RemovalAllowance, type GroupMinimums, ClusterMinimum } from './budgets.ts';
 import { groupCooldownEndMs } from './cooldown.ts';
@@ -115,7 +116,7 @@ export function selectRemovals(
     for (const candidate of group) countRemoval(candidate, budgets);
     removals.push(...group.map((candidate) => ({ ...toRemoval(candidate), together: true as const })));
   }
-  const order = { prices: context.policy.scaleUp, nowMs: context.observation.nowMs };
+  const order = { prices: decisivePrices(context.policy.scaleUp), nowMs: context.observation.nowMs };
   for (const candidate of removalOrder(singles, budgets.ledger, budgets.zones, order)) {
     const refusal = removalRefusal([candidate], budgets, { mayExceed: false }) ?? budgets.parallel.refusal(candidate);
     if (refusal !== undefined) {

@@ -8,7 +8,7 @@ import type { LoopReport } from '../../domain/loop-report.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { Removal, ScaleDownPlan, ScaleUpPlan } from '../../domain/plan.ts';
-import { priceOf } from '../expanders/price.ts';
+import { priceOf } from '../expanders/node-price.ts';
 import { describeSkip } from '../explain/describe-reasons.ts';
 import { explainNodes } from '../explain/unremovable-nodes.ts';
 import { addSample, emptySample, sampleLines, type RunningSample } from './sample.ts';

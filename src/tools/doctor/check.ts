@@ -3,7 +3,7 @@ import { defined } from '../../lib/defined.ts';
 
 export interface Check {
   /** One of a closed set, for filters on the JSON. */
-  readonly area: 'config' | 'identity' | 'role' | 'pool' | 'kubernetes' | 'rbac' | 'budget' | 'quota' | 'subnet' | 'store';
+  readonly area: 'config' | 'identity' | 'role' | 'pool' | 'kubernetes' | 'rbac' | 'budget' | 'quota' | 'subnet' | 'store' | 'prices';
   /** `failed`: the autoscaler cannot work. `warning`: it can work, but something needs attention. */
   readonly status: 'ok' | 'warning' | 'failed' | 'skipped';
   /** One sentence. */

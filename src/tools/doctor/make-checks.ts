@@ -26,13 +26,14 @@ import {
   roleChecks,
   type RequiredActions,
 } from './role-checks.ts';
+import { priceChecks } from './price-check.ts';
 import { storeChecks } from './store-check.ts';
 
 /** Reads only. @throws AutoscalerError `cancelled`, and nothing else. */
 export async function makeChecks(config: Config, clock: Clock, signal: AbortSignal): Promise<readonly Check[]> {
   const deps: CheckDeps = { clock, metrics: createMetrics() };
   const connected = await connectAzure(config, deps, signal);
-  const azure = typeof connected === 'string' ? [failed('identity', connected)] : await checkAzure(connected, signal);
+  const azure = typeof connected === 'string' ? [failed('identity', connected)] : await checkAzure(connected, clock, signal);
   const found = typeof connected === 'string' ? config : connected.config;
   return [...azure, ...(await storeChecks(found, clock, signal)), ...(await checkCluster(config, deps, signal))];
 }
@@ -55,7 +56,7 @@ interface ConnectedAzure {
   readonly azure: AzureDiagnosis;
 }
 
-async function checkAzure({ config, azure }: ConnectedAzure, signal: AbortSignal): Promise<readonly Check[]> {
+async function checkAzure({ config, azure }: ConnectedAzure, clock: Clock, signal: AbortSignal): Promise<readonly Check[]> {
   const signedIn = await azure.signIn(signal);
   const identity = identityCheck(signedIn, config.azure, config.kubernetes.namespace);
   // Every other read would fail with the same error.
@@ -79,6 +80,7 @@ async function checkAzure({ config, azure }: ConnectedAzure, signal: AbortSignal
     ...poolChecks(pools, { rules, sizes }, config),
     ...('value' in pools ? [...(await subnetChecks(azure, pools.value, signal)), ...configChecks(config, pools.value)] : []),
     ...quotaChecks(quotas, config.azure),
+    ...('value' in pools ? await priceChecks(config.azure, pools.value, clock, signal) : []),
   ];
 }
 

@@ -1,6 +1,7 @@
 /** The state that a daemon would have, for a cluster that is seen for the first time. */
+import { defined } from '../../lib/defined.ts';
 import { readPriceText } from '../../azure/prices/price-text.ts';
-import type { RetailPricesConfig } from '../../config/types/config.ts';
+import type { RetailPricesConfig } from '../../config/schema/retail-prices.ts';
 import type { LoopState } from '../../domain/loop-state.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { ScaleUpPolicy } from '../../domain/policy.ts';
@@ -49,15 +50,19 @@ export function storedPrices(
   { readFile }: Pick<Terminal, 'readFile'>,
 ): Pick<ScaleUpPolicy, 'listPrices'> {
   if (settings === undefined) return {};
-  const { file, currency } = settings;
-  const without = (why: string) => ({ listPrices: { table: {}, remarks: [`List prices are not used: ${why}.`] } });
+  const { file, currency, byDefault: onlyShown } = settings;
+  const without = (why: string) => ({
+    listPrices: { table: {}, remarks: [`List prices are not used: ${why}.`], ...defined({ onlyShown }) },
+  });
   if (file === undefined) return without('scaleUp.retailPrices.file is not set');
   if (region === '') return without('the region is unknown: no node has the label topology.kubernetes.io/region');
   const text = readIfPresent(() => readFile(file));
   if (text === undefined) return without(`"${file}" cannot be read`);
   // A plan for a moment in the past uses today's prices.
   const reading = readPriceText(text, { location: region, currency }, Number.POSITIVE_INFINITY);
-  return reading.ok ? { listPrices: { table: reading.value, remarks: [] } } : without(`"${file}": ${reading.reason}`);
+  return reading.ok
+    ? { listPrices: { table: reading.value, remarks: [], ...defined({ onlyShown }) } }
+    : without(`"${file}": ${reading.reason}`);
 }
 
 /** undefined: the file does not exist or cannot be read, as before a daemon has stored any prices. */

@@ -178,7 +178,7 @@ function policyFor(
     ...(hasChain ? { expanders: policy.scaleUp.expanders } : {}),
     priorities: priorities.length === 0 ? undefined : priorities,
     prices,
-    retailPrices,
+    retailPrices: { enabled: retailPrices !== undefined && retailPrices.byDefault !== true },
   });
   const listPrices = storedPrices(retailPrices, region, terminal);
   return {

@@ -6,11 +6,11 @@ import { createLog } from '../../../src/telemetry/log.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
-function aHook() {
+function aHook(loggedOnce?: ReadonlySet<string>) {
   const clock = new FakeClock(0);
   const lines: Record<string, unknown>[] = [];
   const log = createLog('info', { write: (line) => void lines.push(JSON.parse(line)) }, clock);
-  const hooks = cacheHooks(createMetrics().cache, log, clock);
+  const hooks = cacheHooks(createMetrics().cache, log, clock, loggedOnce);
   const down = new AutoscalerError({ kind: 'unavailable', effect: 'none' }, 'HTTP 503', { code: 'ServiceUnavailable' });
   return {
     clock,
@@ -34,6 +34,16 @@ describe('reads of Azure that fail', () => {
     succeed('c');
     succeed('c');
     expect(told().slice(3)).toEqual(['info instances undefined']);
+  });
+
+  it('that nothing needs are one line however long they fail, and one when they succeed again', async () => {
+    const { clock, fail, succeed, told } = aHook(new Set(['instances']));
+    for (let hour = 0; hour < 3; hour++) {
+      fail('a');
+      await clock.advance(3_600_000);
+    }
+    succeed('a');
+    expect(told()).toEqual(['info instances unavailable', 'info instances undefined']);
   });
 
   it('are not reported if we stopped them ourselves', () => {

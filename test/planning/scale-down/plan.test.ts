@@ -234,6 +234,11 @@ describe('the order among nodes that may go', () => {
     const priced = (prices: Readonly<Record<string, number>>) => plan({ ...world, policy: aPolicy({ ...drains, scaleUp: { prices } }) });
     expect(removed(priced({ standard_d4s_v5: 0.2, standard_d32s_v5: 1.6 }))).toEqual(['p-1', 's-0', 'p-0']);
     expect(removed(priced({ standard_d32s_v5: 1.6 }))).toEqual(['p-1', 'p-0', 's-0']);
+    const entry = (linux: number) => ({ perHour: { linux }, readAtMs: 0 });
+    const listed = { table: { standard_d4s_v5: entry(0.2), standard_d32s_v5: entry(1.6) }, remarks: [] };
+    const withList = (part: object) => plan({ ...world, policy: aPolicy({ ...drains, scaleUp: { listPrices: { ...listed, ...part } } }) });
+    expect(removed(withList({}))).toEqual(['p-1', 's-0', 'p-0']);
+    expect(removed(withList({ onlyShown: true }))).toEqual(['p-1', 'p-0', 's-0']);
   });
 });
 

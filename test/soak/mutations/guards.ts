@@ -13,6 +13,7 @@ import { LOOP_GUARDS } from './loop-guards.ts';
 import { markedStatements } from './marked-statements.ts';
 import { MEMORY_GUARDS } from './memory-guards.ts';
 import { PAUSE_GUARDS } from './pause-guards.ts';
+import { PRICE_GUARDS } from './price-guards.ts';
 import { READ_GUARDS } from './read-guards.ts';
 import { REMOVAL_GUARDS } from './removal-guards.ts';
 import { SHARING_GUARDS } from './sharing-guards.ts';
@@ -28,6 +29,7 @@ export const GUARDS: readonly Guard[] = [
   LOOP_GUARDS,
   MEMORY_GUARDS,
   PAUSE_GUARDS,
+  PRICE_GUARDS,
   READ_GUARDS,
   REMOVAL_GUARDS,
   SHARING_GUARDS,

@@ -58,6 +58,21 @@ describe('doctor', () => {
     expect(calls.every(({ status }) => status === 200)).toBe(true);
   });
 
+  it('prices: reads one of the price list, and says what an unreachable one means', async () => {
+    const list = () => [
+      '--node-group-auto-discovery=label:cluster-autoscaler-enabled=true',
+      `--retail-prices-endpoint=${world?.arm.url}/api/retail/prices`,
+    ];
+    await visit();
+    const prices = ({ checks }: Visit) => checks.filter(({ area }) => area === 'prices');
+    const [found] = prices(await visit(GOOD, { argv: list() }));
+    expect(found).toMatchObject({ status: 'ok', message: expect.stringMatching(/lists 0\.\d+ USD an hour for Standard_/) });
+    world?.arm.control.addFault({ id: 'list', match: { pathGlob: '/api/retail/prices' }, effect: { kind: 'answer', status: 503 } });
+    const seen = await visit(GOOD, { argv: list() });
+    expect(seen.code).toBe(0);
+    expect(prices(seen)).toMatchObject([{ status: 'warning', message: expect.stringContaining('decisions are the same') }]);
+  });
+
   it('prints a line per check for people', async () => {
     const { text, code } = await visit(worldOf([aPool({ name: 'general' })], { forbidden: ['update nodes'] }), { asJson: false });
     expect(code).toBe(1);

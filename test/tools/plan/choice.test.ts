@@ -36,8 +36,11 @@ describe('the chain that the configuration names', () => {
     expect(await outcomeOf(waiting, pools, scaleUp)).toEqual(expected);
   });
 
-  it('price without any price anywhere is still a mistake', async () => {
-    const [said] = await outcomeOf(pods(1, '1'), [pool('a', 4, '16Gi')], chain('price'));
+  it('price without any price anywhere is still a mistake if the price list is off', async () => {
+    const [said] = await outcomeOf(pods(1, '1'), [pool('a', 4, '16Gi')], {
+      ...chain('price'),
+      retailPrices: { enabled: false },
+    });
     expect(said).toMatch(/^key scaleUp\.expanders .*price together with scaleUp\.prices/);
   });
 });

@@ -3,7 +3,7 @@ import type { NodeGroupId } from '../../../domain/ids.ts';
 import type { ScaleUpPlan } from '../../../domain/plan.ts';
 import type { GroupRefusal, PodVerdict } from '../../../domain/reasons.ts';
 import { compareText } from '../../../lib/comparison.ts';
-import { priceOf } from '../../expanders/price.ts';
+import { priceOf } from '../../expanders/node-price.ts';
 import type { SlicedWork } from '../../../lib/slices.ts';
 import { planScaleUpInSlices } from '../../scale-up/plan.ts';
 import type { ScaleUpInput } from '../../scale-up/plan-input.ts';

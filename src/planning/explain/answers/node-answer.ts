@@ -8,7 +8,7 @@ import { CPU, MEMORY } from '../../../domain/resources.ts';
 import { taintText } from '../../../domain/taints.ts';
 import { defined } from '../../../lib/defined.ts';
 import { finishAtOnce, type SlicedWork } from '../../../lib/slices.ts';
-import { priceOf } from '../../expanders/price.ts';
+import { priceOf } from '../../expanders/node-price.ts';
 import { waitedGroupsInSlices } from '../../scale-down/full-groups.ts';
 import { RemovalAdviser } from '../removal-advice/removal-advice.ts';
 import { describeRemovalAdvice, type RemovalAdvice } from '../advice/fix.ts';

@@ -11,7 +11,7 @@ import type { SkipReason } from '../../../domain/reasons.ts';
 import { CPU, MEMORY } from '../../../domain/resources.ts';
 import { taintText } from '../../../domain/taints.ts';
 import { defined } from '../../../lib/defined.ts';
-import { priceOf } from '../../expanders/price.ts';
+import { priceOf } from '../../expanders/node-price.ts';
 import { reservedFor } from '../../scale-up/groups/quotas.ts';
 import { countNodes } from '../../state/node-counts.ts';
 import { isClosedFor } from '../../state/stockouts.ts';

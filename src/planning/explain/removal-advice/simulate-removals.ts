@@ -11,7 +11,7 @@ import { compareText } from '../../../lib/comparison.ts';
 import { defined } from '../../../lib/defined.ts';
 import { withFork, type Snapshot } from '../../../scheduling/snapshot/snapshot.ts';
 import { ClusterSnapshot } from '../../../scheduling/snapshot/cluster-snapshot.ts';
-import { priceOf } from '../../expanders/price.ts';
+import { priceOf } from '../../expanders/node-price.ts';
 import { type PlanScaleDownInput, planScaleDownInSlices } from '../../scale-down/plan.ts';
 import { placementOrder } from '../../scale-down/simulate-removal.ts';
 import type { SlicedWork } from '../../../lib/slices.ts';

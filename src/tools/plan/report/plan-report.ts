@@ -9,7 +9,7 @@ import type { ScaleDownPlan, ScaleUpPlan } from '../../../domain/plan.ts';
 import type { Pod } from '../../../domain/pod.ts';
 import type { ScaleDownPolicy } from '../../../domain/policy.ts';
 import type { PodVerdict } from '../../../domain/reasons.ts';
-import { priceOf } from '../../../planning/expanders/price.ts';
+import { priceOf } from '../../../planning/expanders/node-price.ts';
 import { adviseClass, helplessClasses } from '../../../planning/explain/advice/advice.ts';
 import { wasteRows, type WasteRow } from '../../../planning/explain/removal-advice/waste.ts';
 import type { Advice } from '../../../planning/explain/advice/fix.ts';

@@ -7,7 +7,7 @@ import type { WasteRow } from '../../../planning/explain/removal-advice/waste.ts
 import type { RemovalFix } from '../../../planning/explain/advice/fix.ts';
 import { explainNodes, type ExplainedNode } from '../../../planning/explain/unremovable-nodes.ts';
 import type { PriceSources } from '../../../domain/policy.ts';
-import { priceOf } from '../../../planning/expanders/price.ts';
+import { priceOf } from '../../../planning/expanders/node-price.ts';
 import { compareBy } from '../../../lib/comparison.ts';
 import { defined } from '../../../lib/defined.ts';
 

@@ -11,7 +11,7 @@ import { type Advice, describeAdvice } from '../../../planning/explain/advice/fi
 import { explainIgnored } from '../../../planning/explain/ignored-pods.ts';
 import { classifyVerdict, type Verdict } from '../../../planning/explain/verdicts.ts';
 import { explainRefusal, explainSkip } from '../../../planning/explain/refusals.ts';
-import { priceOf } from '../../../planning/expanders/price.ts';
+import { priceOf } from '../../../planning/expanders/node-price.ts';
 import { type PoolRow, poolRows } from '../../../planning/explain/pool-rows.ts';
 import { poolNames } from './pool-names.ts';
 import type { OptionReport } from './option-scores.ts';

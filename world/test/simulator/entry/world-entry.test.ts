@@ -94,7 +94,9 @@ describe('files and variables of clients', () => {
       readFile: (path) => readFileSync(path, 'utf8'),
     });
     if (isConfigErrors(config)) throw new Error(config.errors.join(' '));
-    const { armEndpoint, authorityHost, scopes } = config.azure;
+    const { armEndpoint, authorityHost, scopes, retailPrices } = config.azure;
+    // The default reads the real list of the public cloud alone.
+    expect(retailPrices).toBeUndefined();
     const { azure } = world.urls;
     expect({ armEndpoint, authorityHost, scopes }).toEqual({ armEndpoint: azure, authorityHost: azure, scopes: [`${azure}/.default`] });
   });

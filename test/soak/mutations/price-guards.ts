@@ -1,0 +1,55 @@
+/** Guards of money: which prices are read and shown, which ones decide, and what is paid for already. */
+import type { GuardTable } from './guard.ts';
+
+export const PRICE_GUARDS: readonly GuardTable[] = [
+  {
+    test: 'test/config/load.test.ts',
+    guards: [
+      {
+        title: 'the price list is not read by default with an Azure that is not the public cloud',
+        row: 'the public price list',
+        change: ['(url !== undefined || isPublicCloud)', 'true'],
+      },
+    ],
+  },
+  {
+    test: 'test/contract/azure-retail-prices.test.ts',
+    guards: [
+      {
+        title: 'a price list that is read by default is tried again only rarely',
+        row: 'tried again only rarely',
+        change: ['this.#deps.onlyShown === true', 'false'],
+      },
+    ],
+  },
+  {
+    test: 'test/loop/current-policy.test.ts',
+    quick: true,
+    guards: [
+      {
+        title: 'list prices that are read by default are not mixed with configured prices',
+        change: ['policy.scaleUp.prices !== undefined', 'false'],
+      },
+    ],
+  },
+  {
+    test: 'test/planning/scale-down/plan.test.ts',
+    quick: true,
+    guards: [
+      {
+        title: 'list prices that are read by default change no order of removals',
+        change: ['prices.listPrices?.onlyShown === true', 'false'],
+      },
+    ],
+  },
+  {
+    test: 'test/azure/view/cache-metrics.test.ts',
+    quick: true,
+    guards: [
+      {
+        title: 'a price list that is read by default and cannot be reached is one line of the log',
+        change: ['!isKnown', 'true'],
+      },
+    ],
+  },
+];
