@@ -10,6 +10,15 @@ export interface PriorityLevel {
   readonly patterns: readonly string[];
 }
 
+/** A part of the list price that is not paid. Configured prices are paid as they are. */
+export interface PriceDiscount {
+  /** A VM size in lower case, or a pattern of them with `*` and `?`. */
+  readonly sizes: string;
+  readonly priority: 'Regular' | 'Spot';
+  /** From 0 to 99. */
+  readonly percent: number;
+}
+
 export interface ScaleUpPolicy {
   /** Applied in order; each narrows the options. Ties end by group id. */
   readonly expanders: readonly ExpanderName[];
@@ -58,6 +67,8 @@ export interface ScaleUpPolicy {
   readonly listPrices?: PriceTableView;
   /** The same by group id. A group's price overrides that of its size. */
   readonly groupPrices?: Readonly<Record<string, number>>;
+  /** What the user's contract takes off list prices. The first that matches a size and priority holds. If absent, nothing. */
+  readonly priceDiscounts?: readonly PriceDiscount[];
   readonly enforceMinSize: boolean;
   /** No nodes are requested while a watch of the cluster has been silent for longer. If absent, no limit. */
   readonly maxClusterStalenessMs?: number;
@@ -205,4 +216,4 @@ export interface Policy {
 
 // What an hour of a group's node costs, from the first source that says so. Nothing is made up: a size may have no price.
 
-export type PriceSources = Pick<ScaleUpPolicy, 'prices' | 'groupPrices' | 'listPrices'>;
+export type PriceSources = Pick<ScaleUpPolicy, 'prices' | 'groupPrices' | 'listPrices' | 'priceDiscounts'>;

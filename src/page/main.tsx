@@ -229,7 +229,7 @@ function Footer({
       {cost === undefined && pricesUnreachableSince === undefined && <span>No prices: set scaleUp.retailPrices or node prices</span>}
       {cost?.listReadAt !== undefined && (
         <span>
-          List prices read <Time at={cost.listReadAt} />, without discounts
+          List prices read <Time at={cost.listReadAt} />, {cost.discounted ? 'less configured discounts' : 'without discounts'}
         </span>
       )}
       {cost !== undefined && cost.listReadAt === undefined && <span>Prices from the configuration</span>}

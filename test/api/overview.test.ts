@@ -138,7 +138,7 @@ describe('the overview', () => {
 
   it.each([
     ['no price', {}, undefined],
-    ['every price', { standard_d4s_v5: 0.2 }, { perHour: 0.2, upcomingPerHour: 0, unpriced: [] }],
+    ['every price', { standard_d4s_v5: 0.2 }, { perHour: 0.2, upcomingPerHour: 0, discounted: false, unpriced: [] }],
     ['the price of another size', { standard_d8s_v5: 0.4 }, undefined],
   ] as const)('with %s shows no money that is unknown', async (_what, prices, cost) => {
     const group = aGroup({ id: 'a', target: 1, vmSize: 'Standard_D4s_v5', instances: [anInstance({ node: 'n1' })] });

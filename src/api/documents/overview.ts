@@ -59,6 +59,8 @@ export interface CostDocument {
   readonly upcomingPerHour: number;
   /** VM sizes of present nodes without a price. */
   readonly unpriced: readonly string[];
+  /** Whether the configuration takes discounts off list prices. */
+  readonly discounted: boolean;
   /** When the oldest list price in use was read. Absent if no list price is. */
   readonly listReadAt?: string;
 }
@@ -257,6 +259,7 @@ function costOf({ policy, replica }: DocumentInput, pools: readonly PoolRowDocum
   return {
     perHour: sum(({ ready, unready = 0 }) => ready + unready),
     upcomingPerHour: sum(({ upcoming = 0 }) => upcoming),
+    discounted: (policy.scaleUp.priceDiscounts ?? []).length > 0,
     unpriced: [...new Set(unpriced.map(({ vmSize }) => vmSize))],
     ...defined({
       currency: replica.currency,

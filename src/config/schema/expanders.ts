@@ -9,6 +9,7 @@ import { defined } from '../../lib/defined.ts';
 
 const EXPANDERS = ['priority', 'price', 'least-waste', 'least-nodes', 'most-pods', 'random'] as const;
 const LEVELS_ACCEPT = 'a map of priorities (whole numbers) to lists of patterns';
+const PERCENT_ACCEPTS = 'a number of percent from 0 to 99';
 const PRICES_ACCEPT = 'a map of VM sizes to prices per hour, such as {Standard_D4s_v5: 0.2}';
 
 const chain = z
@@ -38,8 +39,23 @@ const prices = z
   .transform((table) => Object.fromEntries(Object.entries(table).map(([size, price]) => [size.toLowerCase(), price])))
   .optional();
 
+const DISCOUNTS_ACCEPT = 'a list of {sizes, percent, priority}, such as [{sizes: Standard_D*s_v5, percent: 30}]';
+const SIZES_ACCEPT = 'a VM size, or a pattern of them with * and ?';
+
+const priceDiscounts = z
+  .array(
+    z.strictObject({
+      sizes: text(SIZES_ACCEPT).transform((sizes) => sizes.toLowerCase()),
+      percent: z.number({ error: PERCENT_ACCEPTS }).min(0, { error: PERCENT_ACCEPTS }).max(99, { error: PERCENT_ACCEPTS }),
+      // Most contracts leave Spot prices as they are: an unstated priority must not make Spot look cheaper than it is.
+      priority: oneOf(['Regular', 'Spot']).default('Regular'),
+    }),
+    { error: DISCOUNTS_ACCEPT },
+  )
+  .default([]);
+
 /** The expander keys under `scaleUp`. */
-export const expanderKeys = { expanders: chain.optional(), priorities, prices, retailPrices };
+export const expanderKeys = { expanders: chain.optional(), priorities, prices, priceDiscounts, retailPrices };
 
 interface Given {
   readonly expanders?: readonly (typeof EXPANDERS)[number][] | undefined;

@@ -1,6 +1,6 @@
 /** What `explain` says about a pool. */
 import type { PoolAnswer } from '../../planning/explain/answers/pool-answer.ts';
-import { describeReservedRoom, formatAmount } from '../../planning/explain/amounts.ts';
+import { describeDiscount, describeReservedRoom, formatAmount } from '../../planning/explain/amounts.ts';
 import { Money, PoolBar, Time } from '../parts/parts.tsx';
 import { Facts, type Fact, Section } from '../parts/sections.tsx';
 import { counted, formatAge, formatCount } from '../parts/text.ts';
@@ -18,7 +18,7 @@ export function PoolBody({ pool }: { readonly pool: PoolAnswer }) {
       'Price',
       pool.perHour === undefined ? undefined : (
         <>
-          <Money perHour={pool.perHour} /> per node
+          <Money perHour={pool.perHour} /> per node{describeDiscount(pool.discount)}
         </>
       ),
     ],

@@ -1,24 +1,52 @@
 /**
- * What an hour of a group's node costs. Everything that compares or shows money reads it here, so that the price in a text is the price that
+ * What an hour of a group's node costs: a price is read through the port of list prices (`quotas-and-prices.ts`), and a discount is a function
+ * over it. Everything that compares or shows money reads it here, so that the price in a text is the price that
  * was compared. Pure.
  */
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { PriceSources } from '../../domain/policy.ts';
+import { matchesGlob } from '../../lib/glob.ts';
 
 /** What of a group decides its price. */
 type PricedGroup = Pick<NodeGroup, 'id' | 'vmSize' | 'priority' | 'template'>;
 
+/** The price of a node, and how it came about. */
+export interface NodePrice {
+  /** In the currency of the prices. */
+  readonly perHour: number;
+  /** What the configuration takes off the list price. Absent if the price is not a list price, or nothing is taken off. */
+  readonly discount?: { readonly listPerHour: number; readonly percent: number };
+}
+
 /**
- * Prices of the user precede list prices of Azure. A Spot node never has the regular price, which would be wrong. A Windows node
- * has the user's price of its size, unless the user states one for Windows.
+ * Prices of the user precede list prices of Azure, less the configured discount. A Spot node never has the regular price, which would be
+ * wrong. A Windows node has the user's price of its size, unless the user states one for Windows. undefined: the price is unknown.
  */
-export function priceOf({ groupPrices, prices, listPrices }: PriceSources, group: PricedGroup): number | undefined {
+export function nodePrice(
+  { groupPrices, prices, listPrices, priceDiscounts = [] }: PriceSources,
+  group: PricedGroup,
+): NodePrice | undefined {
   const size = group.vmSize.toLowerCase();
   const system = group.template?.labels['kubernetes.io/os'] === 'windows' ? 'windows' : 'linux';
   const spot = group.priority === 'Spot' ? '/spot' : '';
   const ofSystem = system === 'windows' ? own(prices, `${size}/windows${spot}`) : undefined;
   const stated = own(groupPrices, group.id) ?? ofSystem ?? own(prices, `${size}${spot}`);
-  return stated ?? own(listPrices?.table, size)?.perHour[`${system}${spot}`];
+  if (stated !== undefined) return { perHour: stated };
+  const listPerHour = own(listPrices?.table, size)?.perHour[`${system}${spot}`];
+  if (listPerHour === undefined) return undefined;
+  const discount = priceDiscounts.find(({ sizes, priority }) => priority === group.priority && matchesGlob(sizes, size));
+  if (discount === undefined || discount.percent === 0) return { perHour: listPerHour };
+  return { perHour: discounted(listPerHour, discount.percent), discount: { listPerHour, percent: discount.percent } };
+}
+
+/** The price alone. */
+export function priceOf(prices: PriceSources, group: PricedGroup): number | undefined {
+  return nodePrice(prices, group)?.perHour;
+}
+
+/** List prices have six digits after the point; so have discounted ones. */
+function discounted(listPerHour: number, percent: number): number {
+  return Math.round(listPerHour * (100 - percent) * 1e4) / 1e6;
 }
 
 /** The prices that decisions use: without those that are only shown. */

@@ -1,4 +1,5 @@
 /** Amounts of resources for people: both sides of a comparison in one unit, CPU with at most 2 decimals, memory with 1. */
+import type { NodePrice } from '../expanders/node-price.ts';
 import type { ReservedCapacity } from '../../domain/quotas-and-prices.ts';
 
 /** CPU in cores, bytes in the largest binary unit with a value of at least one, the rest in ones. */
@@ -53,6 +54,11 @@ const UNITS: readonly (readonly [unit: string, size: number])[] = [
 
 function rounded(value: number, decimals: number): number {
   return Math.round(value * 10 ** decimals) / 10 ** decimals;
+}
+
+/** What a text adds to a price. Empty if nothing is taken off. */
+export function describeDiscount(discount: NodePrice['discount']): string {
+  return discount === undefined ? '' : `: list price ${discount.listPerHour}, ${discount.percent} % off by configuration`;
 }
 
 /** `2.30 USD/h`, or `2.30 per hour` where the currency is not known. */

@@ -3,19 +3,19 @@ import type { NodeAnswer } from '../../planning/explain/answers/node-answer.ts';
 import type { NamedWriter } from '../../planning/explain/answers/taint-writers.ts';
 import { namePools } from '../../planning/explain/pool-rows.ts';
 import { formatMoment, formatSpan } from '../../planning/explain/spans.ts';
-import { formatPerHour } from '../../planning/explain/amounts.ts';
+import { describeDiscount, formatPerHour } from '../../planning/explain/amounts.ts';
 import type { TextLook } from './answer-facts.ts';
 import { removalAdviceParts } from './fix-text.ts';
 import { facts, paragraph } from '../../cli/text/text-layout.ts';
 
 export function nodeParts(answer: NodeAnswer, look: TextLook): readonly string[] {
   const { nowMs, width, currency } = look;
-  const { pool, vmSize, zone, perHour, requested, utilization, threshold, nextCheck, blocker } = answer;
+  const { pool, vmSize, zone, perHour, discount, requested, utilization, threshold, nextCheck, blocker } = answer;
   const place = [
     pool ?? 'no managed pool',
     vmSize,
     zone === undefined ? undefined : `zone ${zone}`,
-    perHour === undefined ? undefined : formatPerHour(perHour, currency),
+    perHour === undefined ? undefined : `${formatPerHour(perHour, currency)}${describeDiscount(discount)}`,
   ];
   const share = utilization === undefined ? '' : `; ${percent(utilization)} decides`;
   return [

@@ -1,18 +1,18 @@
 /** The answer about a pool as text: limits and counts, what it waits for, its next node, and who changed its size. */
 import { describeReservedRoom } from '../../planning/explain/amounts.ts';
 import type { PoolAnswer } from '../../planning/explain/answers/pool-answer.ts';
-import { formatAmount, formatPerHour } from '../../planning/explain/amounts.ts';
+import { describeDiscount, formatAmount, formatPerHour } from '../../planning/explain/amounts.ts';
 import { formatMoment, formatSpan } from '../../planning/explain/spans.ts';
 import { type Fact, increaseRuleInput, type TextLook, waitFacts } from './answer-facts.ts';
 import { facts, paragraph, table, text } from '../../cli/text/text-layout.ts';
 
 export function poolParts(answer: PoolAnswer, { nowMs, width, currency }: TextLook): readonly string[] {
-  const { min, max, target, ready, unready, upcoming, vmSize, priority, zones, perHour, template } = answer;
+  const { min, max, target, ready, unready, upcoming, vmSize, priority, zones, perHour, discount, template } = answer;
   const size = [
     vmSize,
     priority,
     zones.length === 0 ? 'no zones' : `zones ${zones.join(', ')}`,
-    perHour === undefined ? 'price unknown' : `${formatPerHour(perHour, currency, 3)} per node`,
+    perHour === undefined ? 'price unknown' : `${formatPerHour(perHour, currency, 3)} per node${describeDiscount(discount)}`,
   ];
   return [
     paragraph(answer.sentence, width),

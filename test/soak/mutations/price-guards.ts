@@ -43,6 +43,16 @@ export const PRICE_GUARDS: readonly GuardTable[] = [
     ],
   },
   {
+    test: 'test/planning/scale-up/packing/option-score.test.ts',
+    quick: true,
+    guards: [
+      {
+        title: 'list prices that are read by default separate no groups that are planned as one',
+        change: ['decisivePrices(policy)', 'policy'],
+      },
+    ],
+  },
+  {
     test: 'test/azure/view/cache-metrics.test.ts',
     quick: true,
     guards: [

@@ -29,7 +29,17 @@ const ANSWER = z.strictObject({
   }),
   asOf: z.strictObject({ time: z.string().optional(), source: z.string() }),
   lacks: z.array(z.strictObject({ kind: z.string(), effect: z.string() })).optional(),
-  pools: z.array(z.strictObject({ group: z.string(), vmSize: z.string(), zones: texts, target: z.number().optional(), max: z.number() })),
+  pools: z.array(
+    z.strictObject({
+      group: z.string(),
+      vmSize: z.string(),
+      zones: texts,
+      target: z.number().optional(),
+      max: z.number(),
+      perHour: price,
+      discount: z.strictObject({ listPerHour: z.number(), percent: z.number() }).optional(),
+    }),
+  ),
   owners: z.record(z.string(), z.string()),
   exclusion: z.string().optional(),
   scaleUp: z.strictObject({

@@ -8,7 +8,7 @@ import { CPU, MEMORY } from '../../../domain/resources.ts';
 import { taintText } from '../../../domain/taints.ts';
 import { defined } from '../../../lib/defined.ts';
 import { finishAtOnce, type SlicedWork } from '../../../lib/slices.ts';
-import { priceOf } from '../../expanders/node-price.ts';
+import { type NodePrice, nodePrice } from '../../expanders/node-price.ts';
 import { waitedGroupsInSlices } from '../../scale-down/full-groups.ts';
 import { RemovalAdviser } from '../removal-advice/removal-advice.ts';
 import { describeRemovalAdvice, type RemovalAdvice } from '../advice/fix.ts';
@@ -27,6 +27,8 @@ export interface NodeAnswer {
   readonly zone?: string;
   /** In the currency of the price table. */
   readonly perHour?: number;
+  /** What the configuration takes off the list price. Absent if it takes nothing off, or the price is not a list price. */
+  readonly discount?: NodePrice['discount'];
   /** Shares of allocatable that are requested, from 0 to 1. */
   readonly requested: { readonly cpu: number; readonly memory: number };
   /** The share that decides. Absent if it was not computed. */
@@ -74,7 +76,7 @@ export function answerNode(decided: AnswerInput, name: string): NodeAnswer | und
       pool: group?.id,
       vmSize: group?.vmSize,
       zone: node.labels['topology.kubernetes.io/zone'],
-      perHour: group === undefined ? undefined : priceOf(policy.scaleUp, group),
+      ...(group === undefined ? {} : nodePrice(policy.scaleUp, group)),
       advice: explained?.verdict === 'stays' ? adviseOn(name, decided) : undefined,
     }),
   };

@@ -11,7 +11,7 @@ import type { SkipReason } from '../../../domain/reasons.ts';
 import { CPU, MEMORY } from '../../../domain/resources.ts';
 import { taintText } from '../../../domain/taints.ts';
 import { defined } from '../../../lib/defined.ts';
-import { priceOf } from '../../expanders/node-price.ts';
+import { type NodePrice, nodePrice } from '../../expanders/node-price.ts';
 import { reservedFor } from '../../scale-up/groups/quotas.ts';
 import { countNodes } from '../../state/node-counts.ts';
 import { isClosedFor } from '../../state/stockouts.ts';
@@ -46,6 +46,8 @@ export interface PoolAnswer {
   readonly zones: readonly string[];
   /** In the currency of the price table, for one node. */
   readonly perHour?: number;
+  /** What the configuration takes off the list price. Absent if it takes nothing off, or the price is not a list price. */
+  readonly discount?: NodePrice['discount'];
   readonly waits: readonly GroupWait[];
   /** What a person paused. Absent if nothing is. */
   readonly paused?: string;
@@ -115,7 +117,7 @@ export function answerPool(answer: AnswerInput, name: string): PoolAnswer | unde
   };
 }
 
-type MaybeKnown = 'paused' | 'changesSince' | 'readyTime' | 'target' | 'perHour' | 'aksCount' | 'writeTokens' | 'template';
+type MaybeKnown = 'paused' | 'changesSince' | 'readyTime' | 'target' | 'perHour' | 'discount' | 'aksCount' | 'writeTokens' | 'template';
 
 function knownOf({ input, history, remainingWrites }: AnswerInput, group: NodeGroup): Pick<PoolAnswer, MaybeKnown> {
   const { observation, state, policy } = input;
@@ -124,7 +126,7 @@ function knownOf({ input, history, remainingWrites }: AnswerInput, group: NodeGr
     changesSince: history === undefined ? undefined : new Date(history.sinceMs).toISOString(),
     readyTime: summarizeDurations(state.readyTimes.get(group.id) ?? []),
     target: group.target.known ? group.target.value : undefined,
-    perHour: priceOf(policy.scaleUp, group),
+    ...nodePrice(policy.scaleUp, group),
     aksCount: group.kind === 'vms-pool' ? undefined : group.agentPool?.count,
     writeTokens: tokensOf(remainingWrites?.(group.id)),
     template: group.template === undefined ? undefined : templateOf(group.template, nodesOf(group, observation)),

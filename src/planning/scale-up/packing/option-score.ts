@@ -3,7 +3,7 @@ import { isWhole, type NodeGroup } from '../../../domain/node-group.ts';
 import type { OptionCost, PlanNote, ScoredOption } from '../../../domain/plan.ts';
 import type { ScaleUpPolicy } from '../../../domain/policy.ts';
 import { CPU, MEMORY, type ResourceNames, type Resources } from '../../../domain/resources.ts';
-import { pricedName, priceOf as listedPrice } from '../../expanders/node-price.ts';
+import { decisivePrices, pricedName, priceOf as listedPrice } from '../../expanders/node-price.ts';
 import { misfitOf, weightOf } from '../../expanders/price.ts';
 import { createPriorityRules } from '../../expanders/priority.ts';
 import type { GroupTemplate } from '../groups/template-node.ts';
@@ -74,6 +74,8 @@ export interface Scoring {
   readonly priorityOf: (group: NodeGroup) => number | undefined;
   /** Per node and hour; undefined if the VM size has no price. */
   readonly priceOf: (group: NodeGroup) => number | undefined;
+  /** What groups that are planned as one have in common beside their nodes. */
+  readonly preferenceOf: (group: NodeGroup) => string;
   readonly clusterNodes: number;
   /** Problems of the priority rules and prices that users should know. */
   readonly notes: (groups: readonly NodeGroup[]) => readonly PlanNote[];
@@ -83,11 +85,15 @@ export interface Scoring {
 export function createScoring(policy: ScaleUpPolicy, names: ResourceNames, clusterNodes: number): Scoring {
   const rules = policy.priorities === undefined ? undefined : createPriorityRules(policy.priorities);
   const priceOf = (group: NodeGroup): number | undefined => listedPrice(policy, group);
+  const priorityOf = (group: NodeGroup): number | undefined => group.options.expanderPriority ?? rules?.levelOf(group);
+  // guard: list prices that are read by default separate no groups that are planned as one
+  const decisive = decisivePrices(policy);
   return {
     names,
     clusterNodes,
-    priorityOf: (group) => group.options.expanderPriority ?? rules?.levelOf(group),
+    priorityOf,
     priceOf,
+    preferenceOf: (group) => `${priorityOf(group)} ${listedPrice(decisive, group)}`,
     notes: (groups) => [
       ...(policy.expanders.includes('priority') ? (rules?.notes(groups) ?? []) : []),
       ...(policy.expanders.includes('price')

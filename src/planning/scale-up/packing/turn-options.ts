@@ -30,11 +30,10 @@ export type Family = readonly GroupTemplate[];
  */
 export function findFamilies(input: TurnInput): readonly Family[] {
   const { templates, similarity, scoring } = input;
-  const preference = (group: GroupTemplate['group']): string => `${scoring.priorityOf(group)} ${scoring.priceOf(group)}`;
   const atomic = templates.filter(({ group }) => isWhole(group)).map((template) => [template]);
   const others = templates.filter(({ group }) => !isWhole(group));
   const findAlike = areOneOption(input) ? similarFamilies : zonalFamilies;
-  return [...findAlike(others, similarity, preference), ...atomic];
+  return [...findAlike(others, similarity, scoring.preferenceOf), ...atomic];
 }
 
 /** Whether similar groups are one option, whatever their zones. */

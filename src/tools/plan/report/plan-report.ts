@@ -7,9 +7,9 @@ import type { NodeGroup } from '../../../domain/node-group.ts';
 import type { Observation } from '../../../domain/observation.ts';
 import type { ScaleDownPlan, ScaleUpPlan } from '../../../domain/plan.ts';
 import type { Pod } from '../../../domain/pod.ts';
-import type { ScaleDownPolicy } from '../../../domain/policy.ts';
+import type { PriceSources, ScaleDownPolicy } from '../../../domain/policy.ts';
 import type { PodVerdict } from '../../../domain/reasons.ts';
-import { priceOf } from '../../../planning/expanders/node-price.ts';
+import { type NodePrice, nodePrice, priceOf } from '../../../planning/expanders/node-price.ts';
 import { adviseClass, helplessClasses } from '../../../planning/explain/advice/advice.ts';
 import { wasteRows, type WasteRow } from '../../../planning/explain/removal-advice/waste.ts';
 import type { Advice } from '../../../planning/explain/advice/fix.ts';
@@ -52,6 +52,10 @@ export interface PoolReport {
   /** Absent if it is unknown. */
   readonly target?: number;
   readonly max: number;
+  /** Of one node, in the currency of the prices. Absent if it is unknown. */
+  readonly perHour?: number;
+  /** What the configuration takes off the list price. Absent if nothing. */
+  readonly discount?: NodePrice['discount'];
 }
 
 export function planReport(input: PlanInput): PlanReport {
@@ -75,7 +79,7 @@ export function planReport(input: PlanInput): PlanReport {
     summary: { text: summaryOf(counts), ...counts },
     asOf: momentOf(input),
     ...(lacks.length === 0 ? {} : { lacks }),
-    pools: [...groups.values()].map(poolOf).sort(compareBy(({ group }) => group)),
+    pools: [...groups.values()].map((group) => poolOf(group, policy.scaleUp)).sort(compareBy(({ group }) => group)),
     scaleUp: growth,
     owners: ownersOf(scaleUp),
     scaleDown: removals,
@@ -92,8 +96,9 @@ function ownersOf({ verdicts }: ScaleUpPlan): PlanReport['owners'] {
   return Object.fromEntries(owned.sort(compareBy(([pod]) => pod)));
 }
 
-function poolOf({ id, vmSize, zones, target, maxSize }: NodeGroup): PoolReport {
-  return { group: id, vmSize, zones, ...(target.known ? { target: target.value } : {}), max: maxSize };
+function poolOf(group: NodeGroup, prices: PriceSources): PoolReport {
+  const { id, vmSize, zones, target, maxSize } = group;
+  return { group: id, vmSize, zones, ...(target.known ? { target: target.value } : {}), max: maxSize, ...nodePrice(prices, group) };
 }
 
 /** Times before the epoch, or at it, stand for unknown times. */
