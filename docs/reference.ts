@@ -37,6 +37,8 @@ const MEANINGS: Readonly<Record<string, string>> = {
   'azure.cache.skuFolder': 'folder that stores the VM sizes for later processes; clusters of one subscription may share it (default: none)',
   'scaleUp.priceDiscounts':
     'what is taken off list prices: a list of `{sizes, percent, priority}`; the first that matches a size holds; see [saving money](saving-money.md#discounts)',
+  'scaleUp.paidNodes':
+    'nodes that reservations or savings plans pay already: a list of `{size, count}`; see [saving money](saving-money.md#nodes-that-are-paid-already)',
   'scaleUp.retailPrices.endpoint': 'URL of the public price list (default: `https://prices.azure.com/api/retail/prices`)',
   'scaleUp.retailPrices.currency': 'currency of those prices, three letters',
   'azure.agents.enabled': 'caching agents that run (/debug/agents lists them), or patterns with * and ?',

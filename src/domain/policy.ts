@@ -11,12 +11,19 @@ export interface PriorityLevel {
 }
 
 /** A part of the list price that is not paid. Configured prices are paid as they are. */
-export interface PriceDiscount {
+interface PriceDiscount {
   /** A VM size in lower case, or a pattern of them with `*` and `?`. */
   readonly sizes: string;
   readonly priority: 'Regular' | 'Spot';
   /** From 0 to 99. */
   readonly percent: number;
+}
+
+/** Regular nodes that a reservation or a savings plan pays. */
+export interface PaidNodes {
+  /** A VM size in lower case. */
+  readonly size: string;
+  readonly count: number;
 }
 
 export interface ScaleUpPolicy {
@@ -69,6 +76,8 @@ export interface ScaleUpPolicy {
   readonly groupPrices?: Readonly<Record<string, number>>;
   /** What the user's contract takes off list prices. The first that matches a size and priority holds. If absent, nothing. */
   readonly priceDiscounts?: readonly PriceDiscount[];
+  /** Nodes that are paid for whether they run or not, one entry for each size. If absent, none. */
+  readonly paidNodes?: readonly PaidNodes[];
   readonly enforceMinSize: boolean;
   /** No nodes are requested while a watch of the cluster has been silent for longer. If absent, no limit. */
   readonly maxClusterStalenessMs?: number;
@@ -216,4 +225,4 @@ export interface Policy {
 
 // What an hour of a group's node costs, from the first source that says so. Nothing is made up: a size may have no price.
 
-export type PriceSources = Pick<ScaleUpPolicy, 'prices' | 'groupPrices' | 'listPrices' | 'priceDiscounts'>;
+export type PriceSources = Pick<ScaleUpPolicy, 'prices' | 'groupPrices' | 'listPrices' | 'priceDiscounts' | 'paidNodes'>;

@@ -30,6 +30,7 @@ import type { History } from './history/history.ts';
 import { decisionLatency } from './metrics/decision-latency.ts';
 import { scaleUpStages } from './metrics/scale-up-stages.ts';
 import { idleGpus } from './metrics/idle-gpus.ts';
+import { paidNodes } from './metrics/paid-nodes.ts';
 import { wastedCapacity } from './metrics/wasted-capacity.ts';
 
 interface ObserverDeps {
@@ -77,6 +78,7 @@ export function createObservers(deps: ObserverDeps): readonly Observer[] {
     { name: 'failed-instances', observe: failedInstances(events, namespace) },
     { name: 'skipped-object-events', observe: skippedObjectEvents(events) },
     { name: 'wasted-capacity', observe: wastedCapacity(metrics) },
+    { name: 'paid-nodes', observe: paidNodes(metrics) },
     { name: 'idle-gpus', observe: idleGpus(metrics, names) },
     { name: 'config-findings', observe: configFindings(metrics.config, priorities) },
     { name: 'pauses', observe: pauseEvents({ events, log, metrics: metrics.config, namespace, pauses }) },

@@ -240,6 +240,11 @@ export const METRIC_CATALOGUE = {
       name: 'idle_gpu_cost_per_hour',
       help: 'Price per hour of the ready nodes whose GPUs no pod requests, as far as their sizes have a price.',
     },
+    paidIdleCost: {
+      type: 'gauge',
+      name: 'paid_idle_cost_per_hour',
+      help: 'Price per hour of the paid nodes of the configuration that no node of the cluster uses, as far as their sizes have a price.',
+    },
   },
   config: {
     generation: {

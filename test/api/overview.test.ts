@@ -148,6 +148,19 @@ describe('the overview', () => {
     expect(overview.cost).toEqual(cost);
   });
 
+  it('counts paid nodes as free, and names those that are idle', async () => {
+    const group = aGroup({ id: 'a', target: 1, vmSize: 'Standard_D4s_v5', instances: [anInstance({ node: 'n1' })] });
+    const costWith = async (count: number, prices = { standard_d4s_v5: 0.2 }) => {
+      const policy = aPolicy({ scaleUp: { prices, paidNodes: [{ size: 'standard_d4s_v5', count }] } });
+      const { cost, pools } = overviewOf(await documentInput({ groups: [group], nodes: [aNode({ name: 'n1' })], policy }));
+      return { cost, paid: pools[0]?.paid };
+    };
+    expect(await costWith(3)).toMatchObject({
+      cost: { perHour: 0, paid: [{ vmSize: 'standard_d4s_v5', count: 3, running: 1, idle: 2, idlePerHour: 0.4 }] },
+      paid: 1,
+    });
+  });
+
   it('says since when the price list is not reachable', async () => {
     const listPrices = { table: {}, remarks: [], onlyShown: true, unreachableSinceMs: START_MS } as const;
     const overview = overviewOf(await documentInput({ groups: [aGroup({ id: 'a' })], policy: aPolicy({ scaleUp: { listPrices } }) }));

@@ -130,6 +130,7 @@ describe('a changed configuration file', () => {
     ['prices', 'scaleUp:\n  retailPrices: {enabled: true}\n', false],
     ['priorities that bring another chain', 'scaleUp:\n  priorities: {1: [a]}\n', false],
     ['prices that bring another chain', 'scaleUp:\n  prices: {Standard_D4s_v5: 1}\n', true],
+    ['paid nodes', 'scaleUp:\n  paidNodes: [{size: a, count: 5}]\n', true],
     ['discounts', 'scaleUp:\n  priceDiscounts: [{sizes: "*", percent: 5}]\n', true],
     ['proactive', 'scaleUp:\n  proactive: true\n', false],
     ['capacity objects', 'capacity:\n  quotas: true\n', false],

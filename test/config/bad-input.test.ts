@@ -165,6 +165,13 @@ const ROWS: readonly (readonly [string, Given, readonly string[]])[] = [
     yaml('scaleUp: {priceDiscounts: [{sizes: "*", percent: 5, priority: Low}]}'),
     ['"Low"', 'Regular, Spot'],
   ],
+  ['paid nodes without a count', yaml('scaleUp: {paidNodes: [{size: Standard_D8s_v5}]}'), ['paidNodes', 'a whole number']],
+  ['no paid node', yaml('scaleUp: {paidNodes: [{size: Standard_D8s_v5, count: 0}]}'), ['paidNodes', '0', 'at least 1']],
+  [
+    'paid nodes of a size twice',
+    yaml('scaleUp: {paidNodes: [{size: a, count: 1}, {size: A, count: 2}]}'),
+    ['paidNodes', 'each VM size once'],
+  ],
   ['a price below zero', yaml('scaleUp: {prices: {Standard_D4s_v5: -1}}'), ['Standard_D4s_v5', '-1', 'of at least 0']],
   ['bad address', flag('--address=8085'), ['--address', '"8085"', 'HOST:PORT']],
   ['port out of range', flag('--address=:70000'), ['--address', '":70000"', 'HOST:PORT']],

@@ -1,5 +1,5 @@
 /** List prices in the whole loop: the cheaper pool grows, and a list that fails stops nobody. */
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -67,6 +67,26 @@ describe('list prices', () => {
     expect(lines.filter((line) => /price/i.test(line))).toEqual([expect.stringContaining('Prices are not reachable')]);
     expect(run.reports.flatMap(({ rounds }) => rounds.flatMap(({ plan }) => plan.notes ?? []))).toEqual([]);
     expect(run.reports.at(-1)?.prices?.listPrices?.unreachableSinceMs).toBeDefined();
+  });
+
+  it('and paid nodes: the expander price fills the paid size first, then the cheaper one', async () => {
+    const pools = [aPool({ name: 'small', count: 0 }), aPool({ name: 'paid', count: 0, vmSize: 'Standard_D8s_v5' })];
+    const run = await startedWorld({ spec: worldOf(pools) });
+    await run.stopDaemon();
+    const folder = await mkdtemp(join(tmpdir(), 'prices-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const file = join(folder, 'config.yaml');
+    await writeFile(file, 'scaleUp: {expanders: [price], paidNodes: [{size: Standard_D8s_v5, count: 2}]}\n');
+    await run.startDaemon([`--config=${file}`, `--retail-prices-endpoint=${run.world.arm.url}/api/retail/prices`]);
+    await run.advance(MINUTE);
+    // Two in each node of 8 cores, or one in each node of 4.
+    run.world.cluster.apply(deployment({ name: 'first', replicas: 4, cpu: '3', memory: '8Gi' }));
+    await run.until('bound', () => bound(run, 'first') === 4, 15 * MINUTE);
+    expect([capacity(run, 'small'), capacity(run, 'paid')]).toEqual([0, 2]);
+    run.world.cluster.apply(deployment({ name: 'second', replicas: 1, cpu: '3', memory: '8Gi' }));
+    await run.until('bound', () => bound(run, 'second') === 1, 15 * MINUTE);
+    expect([capacity(run, 'small'), capacity(run, 'paid')]).toEqual([1, 2]);
+    expect(run.world.violations()).toEqual([]);
   });
 
   it('never read: pools grow as without prices', async () => {

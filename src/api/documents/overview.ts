@@ -1,11 +1,12 @@
 /** The document that the page paints first: may it act, what waits, what is on its way, every pool, what is wasted. Never single pods or nodes. */
 import type { CapacityChange } from '../../domain/history.ts';
 import { defined } from '../../lib/defined.ts';
-import { priceOf } from '../../planning/expanders/node-price.ts';
+import { savedByRemovals } from '../../planning/expanders/node-price.ts';
 import { type Need, needOf, type Verdict, VERDICTS } from '../../planning/explain/verdicts.ts';
 import { reasonNotToAct } from '../../planning/state/cluster-health.ts';
 import { countNodes } from '../../planning/state/node-counts.ts';
 import { type WasteDocument, wasteDocument } from './blockers.ts';
+import { type CostDocument, costDocument } from './cost.ts';
 import { type CommonFields, commonFields, type DocumentInput, isoTime, knownTime, roundMoney } from './document-input.ts';
 import { type MissingRight, missingRights } from './missing-rights.ts';
 import { type PendingClass, pendingClass, rawClasses, type RawClass } from './pending-classes.ts';
@@ -50,19 +51,6 @@ export interface RemovalsDocument {
   /** Of the candidates. Absent unless each has a price. */
   readonly perHour?: number;
   readonly last?: ChangeWords;
-}
-
-export interface CostDocument {
-  readonly currency?: string;
-  /** Of all nodes in managed pools that have a price. */
-  readonly perHour: number;
-  readonly upcomingPerHour: number;
-  /** VM sizes of present nodes without a price. */
-  readonly unpriced: readonly string[];
-  /** Whether the configuration takes discounts off list prices. */
-  readonly discounted: boolean;
-  /** When the oldest list price in use was read. Absent if no list price is. */
-  readonly listReadAt?: string;
 }
 
 export interface Overview extends CommonFields {
@@ -143,7 +131,7 @@ export function overviewOf(input: DocumentInput): Overview {
       cluster: replica.cluster,
       location: replica.location,
       waste: wasteDocument(input),
-      cost: costOf(input, pools),
+      cost: costDocument(input, pools),
       pricesUnreachableSince: knownTime(policy.scaleUp.listPrices?.unreachableSinceMs),
       lastChange: lastChangeOf(input),
       newestDecision: input.history.decisions({ limit: 1 })[0]?.id,
@@ -231,10 +219,10 @@ function removalsOf(input: DocumentInput): RemovalsDocument {
   const { scaleDown, state, observation } = report;
   const groups = new Map(observation.cloud.groups.map((group) => [group.id, group]));
   const candidates = [...(scaleDown?.unneeded.keys() ?? [])];
-  const prices = candidates.map((node) => {
-    const group = groups.get(observation.cloud.groupOfNode.get(node) ?? ('' as never));
-    return group === undefined ? undefined : priceOf(policy.scaleUp, group);
-  });
+  const removed = candidates.map(
+    (node) => groups.get(observation.cloud.groupOfNode.get(node) ?? ('' as never)) ?? { vmSize: '', priority: 'Regular' as const },
+  );
+  const prices = savedByRemovals(removed, policy.scaleUp, observation);
   const isPriced = prices.length > 0 && prices.every((price) => price !== undefined);
   return {
     enabled: policy.scaleDown.enabled,
@@ -246,24 +234,6 @@ function removalsOf(input: DocumentInput): RemovalsDocument {
       last: changeWords(
         input.history.changes({}).find(({ actor, from, to, outcome }) => actor === 'autoscaler' && to < from && outcome === 'accepted'),
       ),
-    }),
-  };
-}
-
-function costOf({ policy, replica }: DocumentInput, pools: readonly PoolRowDocument[]): CostDocument | undefined {
-  if (pools.every(({ perHour }) => perHour === undefined)) return undefined;
-  const sum = (countOf: (pool: PoolRowDocument) => number): number =>
-    roundMoney(pools.reduce((total, pool) => total + (pool.perHour ?? 0) * countOf(pool), 0)) ?? 0;
-  const unpriced = pools.filter(({ perHour, ready, upcoming = 0 }) => perHour === undefined && ready + upcoming > 0);
-  const reads = Object.values(policy.scaleUp.listPrices?.table ?? {}).map(({ readAtMs }) => readAtMs);
-  return {
-    perHour: sum(({ ready, unready = 0 }) => ready + unready),
-    upcomingPerHour: sum(({ upcoming = 0 }) => upcoming),
-    discounted: (policy.scaleUp.priceDiscounts ?? []).length > 0,
-    unpriced: [...new Set(unpriced.map(({ vmSize }) => vmSize))],
-    ...defined({
-      currency: replica.currency,
-      listReadAt: reads.length === 0 ? undefined : knownTime(reads.reduce((least, ms) => Math.min(least, ms))),
     }),
   };
 }

@@ -5,6 +5,7 @@ import type { NodeGroup } from '../../domain/node-group.ts';
 import type { SkipReason } from '../../domain/reasons.ts';
 import { compareText } from '../../lib/comparison.ts';
 import { defined } from '../../lib/defined.ts';
+import { paidUses } from '../../planning/facts/paid-nodes.ts';
 import { priceOf } from '../../planning/expanders/node-price.ts';
 import { explainSkip } from '../../planning/explain/refusals.ts';
 import { countNodes, type NodeCounts } from '../../planning/state/node-counts.ts';
@@ -49,6 +50,8 @@ export interface PoolRowDocument {
   readonly podsWaiting?: number;
   /** Of one node, in the currency of the price list. Absent if unknown. */
   readonly perHour?: number;
+  /** Its nodes, with requested ones, that are paid already and cost nothing. Absent if there are none. */
+  readonly paid?: number;
   /** Capacity writes that Azure's rate limit of the pool allows now. Known after a first write. */
   readonly tokens?: { readonly left: number; readonly of: number };
   readonly zones: readonly string[];
@@ -64,6 +67,8 @@ interface PoolDemand {
   readonly waiting: ReadonlyMap<NodeGroupId, number>;
   /** What Azure accepted in this loop, after the observation. */
   readonly accepted: ReadonlyMap<NodeGroupId, number>;
+  /** Nodes that are paid already. */
+  readonly paid: ReadonlyMap<NodeGroupId, number>;
 }
 
 export function poolDocuments(input: DocumentInput): readonly PoolRowDocument[] {
@@ -76,7 +81,7 @@ export function poolDocuments(input: DocumentInput): readonly PoolRowDocument[] 
     .sort((left, right) => POOL_STATES.indexOf(left.state) - POOL_STATES.indexOf(right.state) || compareText(left.name, right.name));
 }
 
-function demandOf({ pods: { scaleUp }, report }: DocumentInput): PoolDemand {
+function demandOf({ pods: { scaleUp }, report, policy }: DocumentInput): PoolDemand {
   const skips = new Map(scaleUp.skipped.map(({ group, reason }) => [group, reason]));
   const waiting = new Map<NodeGroupId, number>();
   for (const verdict of scaleUp.verdicts.values()) {
@@ -93,7 +98,8 @@ function demandOf({ pods: { scaleUp }, report }: DocumentInput): PoolDemand {
       outcome.kind === 'accepted' || outcome.kind === 'sent' ? [[increase.group, outcome.target]] : [],
     ),
   );
-  return { skips, waiting, accepted };
+  const paid = new Map(paidUses(policy.scaleUp.paidNodes, report.observation).flatMap(({ covered }) => [...covered]));
+  return { skips, waiting, accepted, paid };
 }
 
 function poolDocument(group: NodeGroup, counts: NodeCounts | undefined, demand: PoolDemand, input: DocumentInput): PoolRowDocument {
@@ -124,6 +130,7 @@ function poolDocument(group: NodeGroup, counts: NodeCounts | undefined, demand: 
       until: found.untilMs === undefined ? undefined : isoTime(found.untilMs),
       podsWaiting: positive(waiting),
       perHour: roundMoney(priceOf(input.policy.scaleUp, group)),
+      paid: positive(demand.paid.get(group.id) ?? 0),
       tokens: input.tokens.get(group.id),
       drift,
       labels: labelsOf(group),

@@ -4,7 +4,7 @@ import type { PriorityLevel } from '../../domain/policy.ts';
 import { configError } from '../../lib/errors.ts';
 import { readDocuments } from '../sources/documents.ts';
 import { retailPrices } from './retail-prices.ts';
-import { oneOf, text } from './value-types.ts';
+import { oneOf, text, wholeNumber } from './value-types.ts';
 import { defined } from '../../lib/defined.ts';
 
 const EXPANDERS = ['priority', 'price', 'least-waste', 'least-nodes', 'most-pods', 'random'] as const;
@@ -54,8 +54,17 @@ const priceDiscounts = z
   )
   .default([]);
 
+const PAID_ACCEPTS = 'a list of {size, count}, such as [{size: Standard_D8s_v5, count: 10}]';
+
+const paidNodes = z
+  .array(z.strictObject({ size: text('a VM size').transform((size) => size.toLowerCase()), count: wholeNumber(1) }), {
+    error: PAID_ACCEPTS,
+  })
+  .refine((paid) => new Set(paid.map(({ size }) => size)).size === paid.length, { error: 'a list that names each VM size once' })
+  .default([]);
+
 /** The expander keys under `scaleUp`. */
-export const expanderKeys = { expanders: chain.optional(), priorities, prices, priceDiscounts, retailPrices };
+export const expanderKeys = { expanders: chain.optional(), priorities, prices, priceDiscounts, paidNodes, retailPrices };
 
 interface Given {
   readonly expanders?: readonly (typeof EXPANDERS)[number][] | undefined;

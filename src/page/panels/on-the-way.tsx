@@ -1,6 +1,7 @@
 /** What already happens: increases by stage, removals, and what all of it costs. */
 import { useContext, useState } from 'preact/hooks';
-import type { CostDocument, Overview, RemovalsDocument } from '../../api/documents/overview.ts';
+import type { CostDocument } from '../../api/documents/cost.ts';
+import type { Overview, RemovalsDocument } from '../../api/documents/overview.ts';
 import type { ScaleUpDocument, StageDocument } from '../../api/documents/scale-ups.ts';
 import type { WasteDocument } from '../../api/documents/blockers.ts';
 import { Money, Page, Panel, Time, useNow } from '../parts/parts.tsx';
@@ -235,9 +236,17 @@ function Removals({ removals: { enabled, inhibited, removing, candidates, perHou
   );
 }
 
+/** `at least 1.20` if a size has no price, `unknown` if none has. */
+function idleText(idle: NonNullable<CostDocument['paid']>): string {
+  const priced = idle.flatMap(({ idlePerHour }) => idlePerHour ?? []);
+  if (priced.length === 0) return 'unknown';
+  return `${priced.length < idle.length ? 'at least ' : ''}${formatMoney(priced.reduce((sum, each) => sum + each, 0))}`;
+}
+
 function Cost({ cost, waste }: { readonly cost: CostDocument; readonly waste: WasteDocument | undefined }) {
   const { currency } = useContext(Page);
   const isPartial = cost.unpriced.length > 0;
+  const idle = (cost.paid ?? []).filter((size) => size.idle > 0);
   const total = `${isPartial ? 'at least ' : ''}${formatMoney(cost.perHour)}${currency === undefined ? '/h' : ` ${currency}/h`}`;
   const share = waste?.perHour === undefined || cost.perHour === 0 ? undefined : Math.round((waste.perHour / cost.perHour) * 100);
   return (
@@ -255,6 +264,14 @@ function Cost({ cost, waste }: { readonly cost: CostDocument; readonly waste: Wa
           <dt>On the way</dt>
           <dd>+{formatMoney(cost.upcomingPerHour)}</dd>
         </div>
+        {idle.length > 0 && (
+          <div>
+            <dt>Paid and idle</dt>
+            <dd title={idle.map(({ vmSize, idle: nodes, count }) => `${vmSize}: ${nodes} of ${count} nodes`).join(', ')}>
+              {idleText(idle)}
+            </dd>
+          </div>
+        )}
         {waste?.perHour !== undefined && (
           <div>
             <dt>Underused, not removed</dt>

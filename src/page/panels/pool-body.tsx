@@ -1,6 +1,6 @@
 /** What `explain` says about a pool. */
 import type { PoolAnswer } from '../../planning/explain/answers/pool-answer.ts';
-import { describeDiscount, describeReservedRoom, formatAmount } from '../../planning/explain/amounts.ts';
+import { describeDiscount, describePaid, describeReservedRoom, formatAmount } from '../../planning/explain/amounts.ts';
 import { Money, PoolBar, Time } from '../parts/parts.tsx';
 import { Facts, type Fact, Section } from '../parts/sections.tsx';
 import { counted, formatAge, formatCount } from '../parts/text.ts';
@@ -22,6 +22,7 @@ export function PoolBody({ pool }: { readonly pool: PoolAnswer }) {
         </>
       ),
     ],
+    ['Paid', pool.paid === undefined ? undefined : describePaid(pool.paid)],
     [
       'Ready after',
       pool.readyTime === undefined

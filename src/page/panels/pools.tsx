@@ -193,8 +193,8 @@ function Table({ rows }: { readonly rows: readonly PoolRowDocument[] }) {
   );
 }
 
-function costOf({ perHour = 0, ready, unready = 0 }: PoolRowDocument): number {
-  return perHour * (ready + unready);
+function costOf({ perHour = 0, ready, unready = 0, paid = 0 }: PoolRowDocument): number {
+  return perHour * Math.max(0, ready + unready - paid);
 }
 
 function signed(count: number): string {

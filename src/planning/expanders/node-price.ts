@@ -6,9 +6,10 @@
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { PriceSources } from '../../domain/policy.ts';
 import { matchesGlob } from '../../lib/glob.ts';
+import { paidUses, type PaidUse, type Seen } from '../facts/paid-nodes.ts';
 
 /** What of a group decides its price. */
-type PricedGroup = Pick<NodeGroup, 'id' | 'vmSize' | 'priority' | 'template'>;
+type PricedGroup = Pick<NodeGroup, 'vmSize' | 'priority'> & Partial<Pick<NodeGroup, 'id' | 'template'>>;
 
 /** The price of a node, and how it came about. */
 export interface NodePrice {
@@ -30,7 +31,7 @@ export function nodePrice(
   const system = group.template?.labels['kubernetes.io/os'] === 'windows' ? 'windows' : 'linux';
   const spot = group.priority === 'Spot' ? '/spot' : '';
   const ofSystem = system === 'windows' ? own(prices, `${size}/windows${spot}`) : undefined;
-  const stated = own(groupPrices, group.id) ?? ofSystem ?? own(prices, `${size}${spot}`);
+  const stated = own(groupPrices, group.id ?? '') ?? ofSystem ?? own(prices, `${size}${spot}`);
   if (stated !== undefined) return { perHour: stated };
   const listPerHour = own(listPrices?.table, size)?.perHour[`${system}${spot}`];
   if (listPerHour === undefined) return undefined;
@@ -54,6 +55,27 @@ export function decisivePrices(prices: PriceSources): PriceSources {
   const { listPrices: _listPrices, ...stated } = prices;
   // guard: list prices that are read by default change no order of removals
   return prices.listPrices?.onlyShown === true ? stated : prices;
+}
+
+/**
+ * What each removal saves per hour, in this order: a removal saves nothing once all nodes of a size that are left are paid. undefined: the price
+ * is unknown.
+ */
+export function savedByRemovals(removed: readonly PricedGroup[], prices: PriceSources, observation: Seen): readonly (number | undefined)[] {
+  const bought = new Map(paidUses(prices.paidNodes, observation).map(({ size, count, running }) => [size, running - count]));
+  return removed.map((group) => {
+    const size = group.vmSize.toLowerCase();
+    const left = group.priority === 'Spot' ? undefined : bought.get(size);
+    if (left === undefined) return priceOf(prices, group);
+    bought.set(size, left - 1);
+    return left > 0 ? priceOf(prices, group) : 0;
+  });
+}
+
+/** What idle paid nodes cost per hour, at the price of a Linux node. undefined: the size has no price. */
+export function idleCost({ size, idle }: PaidUse, prices: PriceSources): number | undefined {
+  const price = priceOf(prices, { vmSize: size, priority: 'Regular' });
+  return price === undefined ? undefined : idle * price;
 }
 
 /** As users write it: `Standard_D4s_v5`, `Standard_D4s_v5/windows/spot`. */

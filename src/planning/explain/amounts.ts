@@ -1,4 +1,5 @@
 /** Amounts of resources for people: both sides of a comparison in one unit, CPU with at most 2 decimals, memory with 1. */
+import type { PaidUse } from '../facts/paid-nodes.ts';
 import type { NodePrice } from '../expanders/node-price.ts';
 import type { ReservedCapacity } from '../../domain/quotas-and-prices.ts';
 
@@ -59,6 +60,13 @@ function rounded(value: number, decimals: number): number {
 /** What a text adds to a price. Empty if nothing is taken off. */
 export function describeDiscount(discount: NodePrice['discount']): string {
   return discount === undefined ? '' : `: list price ${discount.listPerHour}, ${discount.percent} % off by configuration`;
+}
+
+/** How many of the paid nodes of a size are used, and what the next nodes cost. */
+export function describePaid({ count, running, idle }: Pick<PaidUse, 'count' | 'running' | 'idle'>): string {
+  const next =
+    idle === 0 ? 'further nodes cost the price' : idle === 1 ? 'the next node costs nothing' : `the next ${idle} nodes cost nothing`;
+  return `${Math.min(running, count)} of ${count} paid nodes of this size are used; ${next}`;
 }
 
 /** `2.30 USD/h`, or `2.30 per hour` where the currency is not known. */

@@ -53,6 +53,19 @@ export const PRICE_GUARDS: readonly GuardTable[] = [
     ],
   },
   {
+    test: 'test/planning/facts/paid-nodes.test.ts',
+    quick: true,
+    guards: ['a Spot node uses no paid node'],
+  },
+  {
+    test: 'test/tools/plan/report/prices.test.ts',
+    quick: true,
+    guards: [
+      { title: 'an option of paid nodes buys no others', change: ['paid > 0', 'false'] },
+      { title: 'two pools do not both use the same paid nodes', change: ['takePaid(paid, group, count)', 'paid'] },
+    ],
+  },
+  {
     test: 'test/azure/view/cache-metrics.test.ts',
     quick: true,
     guards: [

@@ -3,6 +3,7 @@ import type { NodeGroupId } from '../../../domain/ids.ts';
 import type { ScaleUpPlan } from '../../../domain/plan.ts';
 import type { GroupRefusal, PodVerdict } from '../../../domain/reasons.ts';
 import { compareText } from '../../../lib/comparison.ts';
+import { costOfNew, paidLeft, takePaid } from '../../facts/paid-nodes.ts';
 import { priceOf } from '../../expanders/node-price.ts';
 import type { SlicedWork } from '../../../lib/slices.ts';
 import { planScaleUpInSlices } from '../../scale-up/plan.ts';
@@ -105,14 +106,19 @@ function grownGroups(added: ReadonlyMap<NodeGroupId, number>, changes: readonly 
 
 /** Other groups may get fewer nodes than without the changes. */
 function costOf(added: ReadonlyMap<NodeGroupId, number>, { observation, policy }: ScaleUpInput): Pick<Fix['proof'], 'nodes' | 'perHour'> {
+  let paid = paidLeft(policy.scaleUp.paidNodes, observation);
   const counts = observation.cloud.groups.flatMap((group) => {
     const nodes = added.get(group.id) ?? 0;
-    return nodes === 0 ? [] : [{ nodes, price: priceOf(policy.scaleUp, group) }];
+    const price = priceOf(policy.scaleUp, group);
+    // Fewer nodes than without the changes leave more paid ones to others: they save what they would cost.
+    const cost = nodes > 0 ? costOfNew(paid, group, nodes, price) : price === undefined ? undefined : nodes * price;
+    paid = takePaid(paid, group, Math.max(0, nodes));
+    return nodes === 0 ? [] : [{ nodes, cost }];
   });
   const nodes = counts.reduce((sum, count) => sum + count.nodes, 0);
-  const isPriced = counts.every(({ price }) => price !== undefined);
+  const isPriced = counts.every(({ cost }) => cost !== undefined);
   return {
     nodes,
-    ...(isPriced && counts.length > 0 ? { perHour: counts.reduce((sum, count) => sum + count.nodes * (count.price ?? 0), 0) } : {}),
+    ...(isPriced && counts.length > 0 ? { perHour: counts.reduce((sum, count) => sum + (count.cost ?? 0), 0) } : {}),
   };
 }

@@ -11,6 +11,7 @@ import type { SkipReason } from '../../../domain/reasons.ts';
 import { CPU, MEMORY } from '../../../domain/resources.ts';
 import { taintText } from '../../../domain/taints.ts';
 import { defined } from '../../../lib/defined.ts';
+import { paidUses } from '../../facts/paid-nodes.ts';
 import { type NodePrice, nodePrice } from '../../expanders/node-price.ts';
 import { reservedFor } from '../../scale-up/groups/quotas.ts';
 import { countNodes } from '../../state/node-counts.ts';
@@ -48,6 +49,8 @@ export interface PoolAnswer {
   readonly perHour?: number;
   /** What the configuration takes off the list price. Absent if it takes nothing off, or the price is not a list price. */
   readonly discount?: NodePrice['discount'];
+  /** How the paid nodes of its size are used, by all pools. Absent if none are configured, and for Spot. */
+  readonly paid?: { readonly count: number; readonly running: number; readonly idle: number };
   readonly waits: readonly GroupWait[];
   /** What a person paused. Absent if nothing is. */
   readonly paused?: string;
@@ -117,7 +120,17 @@ export function answerPool(answer: AnswerInput, name: string): PoolAnswer | unde
   };
 }
 
-type MaybeKnown = 'paused' | 'changesSince' | 'readyTime' | 'target' | 'perHour' | 'discount' | 'aksCount' | 'writeTokens' | 'template';
+type MaybeKnown =
+  | 'paused'
+  | 'changesSince'
+  | 'readyTime'
+  | 'target'
+  | 'perHour'
+  | 'discount'
+  | 'paid'
+  | 'aksCount'
+  | 'writeTokens'
+  | 'template';
 
 function knownOf({ input, history, remainingWrites }: AnswerInput, group: NodeGroup): Pick<PoolAnswer, MaybeKnown> {
   const { observation, state, policy } = input;
@@ -127,10 +140,17 @@ function knownOf({ input, history, remainingWrites }: AnswerInput, group: NodeGr
     readyTime: summarizeDurations(state.readyTimes.get(group.id) ?? []),
     target: group.target.known ? group.target.value : undefined,
     ...nodePrice(policy.scaleUp, group),
+    paid: paidOf(input, group),
     aksCount: group.kind === 'vms-pool' ? undefined : group.agentPool?.count,
     writeTokens: tokensOf(remainingWrites?.(group.id)),
     template: group.template === undefined ? undefined : templateOf(group.template, nodesOf(group, observation)),
   });
+}
+
+function paidOf({ observation, policy }: AnswerInput['input'], { vmSize, priority }: NodeGroup): PoolAnswer['paid'] {
+  const paid = policy.scaleUp.paidNodes?.filter(({ size }) => priority === 'Regular' && size === vmSize.toLowerCase());
+  const [use] = paidUses(paid, observation);
+  return use === undefined ? undefined : { count: use.count, running: use.running, idle: use.idle };
 }
 
 function tokensOf(writes: RemainingWrites | undefined): PoolAnswer['writeTokens'] {

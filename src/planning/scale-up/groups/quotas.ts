@@ -11,6 +11,7 @@ import type { ClusterLimit, ExceededQuota, SkipReason } from '../../../domain/re
 import { CPU, MEMORY, type ResourceNames } from '../../../domain/resources.ts';
 import { defined } from '../../../lib/defined.ts';
 import { quotasOfObjects } from '../../capacity-objects/capacity-quotas.ts';
+import { type PaidLeft, paidLeft, takePaid } from '../../facts/paid-nodes.ts';
 import { type CountedNode, type Quota, type UsedBy, isVirtual, usedByAll } from '../../capacity-objects/quota.ts';
 
 /** What limits leave while a plan is made. */
@@ -18,6 +19,8 @@ export interface Headroom {
   readonly quotas: readonly Quota[];
   /** By name. What this plan takes counts as used. */
   readonly reserved: ReadonlyMap<string, ReservedCapacity>;
+  /** Further nodes that cost nothing. They limit nothing, and are used up in the same way. */
+  readonly paid: PaidLeft;
 }
 
 /** A new node of a group. Without a template, its size and labels are unknown. */
@@ -44,6 +47,7 @@ export function headroomBeside(upcoming: Iterable<CountedNode>, { observation, p
   return {
     quotas: [...planLimit(policy), ...poolLimits(cloud.groups), ...beside, ...cloudQuotas(cloud)],
     reserved: byName(cloud.reservations ?? []),
+    paid: paidLeft(policy.paidNodes, { cluster, cloud }),
   };
 }
 
@@ -99,14 +103,17 @@ function usedByPresent(nodes: Observation['cluster']['nodes'], usedBy: UsedBy): 
 }
 
 /** Counts new nodes against every limit. */
-export function takeNodes({ quotas, reserved }: Headroom, { group, template }: NewNode, count: number): Headroom {
+export function takeNodes({ quotas, reserved, paid }: Headroom, { group, template }: NewNode, count: number): Headroom {
   const inReserved = Math.min(count, nodesInReserved(reserved, template));
   const take = (quota: Quota): Quota => {
     const used = (quota.kind === 'cloud' ? count - inReserved : count) * quota.usedBy(template, group);
     return used === 0 ? quota : { ...quota, left: quota.left - used };
   };
   // guard: two pools do not both use the same reserved capacity
-  return { quotas: quotas.map(take), reserved: takeReserved(reserved, template, inReserved) };
+  const reservedLeft = takeReserved(reserved, template, inReserved);
+  // guard: two pools do not both use the same paid nodes
+  const left = takePaid(paid, group, count);
+  return { quotas: quotas.map(take), reserved: reservedLeft, paid: left };
 }
 
 /** How many such nodes all limits allow. Never negative. */

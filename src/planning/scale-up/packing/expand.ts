@@ -16,7 +16,7 @@ import { areSimilar, shareEvenly } from '../groups/similar-groups.ts';
 import { variantsForPods, type GroupTemplate } from '../groups/template-node.ts';
 import type { EquivalenceGroup } from '../pods/equivalence-groups.ts';
 import { Expansion, type ExpandInput, type ExpansionResult } from './expansion.ts';
-import type { ExpandOption } from './option-score.ts';
+import { type ExpandOption, scoreOption } from './option-score.ts';
 import { SharedEstimates } from './shared-estimates.ts';
 import {
   areOneOption,
@@ -121,11 +121,16 @@ function* findOptions(input: TurnInput, families: readonly Family[], valid: Vali
     const known = members.length === 1 ? valid.get(template.group.id) : undefined;
     const isValid = known !== undefined && (known.limit === limit || known.estimate.nodes < Math.min(limit, known.limit));
     if (!isValid && !input.expansion.startEstimate(members.map((member) => member.template))) continue;
-    const option = isValid ? { ...known, family: members, limit } : yield* makeOption(input, members);
+    const option = isValid ? { ...costedAgain(input, known), family: members, limit } : yield* makeOption(input, members);
     if (members.length === 1) valid.set(template.group.id, option);
     if (option.scored.pods > 0) found.set(family, option);
   }
   return families.flatMap((family) => found.get(family) ?? []);
+}
+
+/** Of an estimate that holds, nodes that cost nothing may be used up. */
+function costedAgain({ scoring, expansion: { paid } }: TurnInput, option: ExpandOption): ExpandOption {
+  return paid.size === 0 ? option : { ...option, scored: scoreOption(option.template, option.estimate, scoring, paid) };
 }
 
 /** An estimate holds until a pod that it placed has a place. With interdependent pods, or families, no estimate holds. */

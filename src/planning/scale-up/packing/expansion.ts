@@ -7,6 +7,7 @@ import { isWhole } from '../../../domain/node-group.ts';
 import type { ScoredOption } from '../../../domain/plan.ts';
 import type { Pod } from '../../../domain/pod.ts';
 import { defined } from '../../../lib/defined.ts';
+import type { PaidLeft } from '../../facts/paid-nodes.ts';
 import type { Expander } from '../../expanders/expander.ts';
 import type { ExistingCapacity } from '../groups/existing-capacity.ts';
 import { nodesAllowed, takeNodes, type Headroom } from '../groups/quotas.ts';
@@ -99,6 +100,11 @@ export class Expansion {
   /** How many such nodes the limits of cluster, plan, quotas and a shared pool still allow. */
   allowedByLimits(template: GroupTemplate): number {
     return nodesAllowed(this.#headroom, template);
+  }
+
+  /** Further nodes that cost nothing. */
+  get paid(): PaidLeft {
+    return this.#headroom.paid;
   }
 
   /** How many nodes the group may still add. A zero-or-max group may add all its nodes or none. */

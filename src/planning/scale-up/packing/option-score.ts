@@ -3,6 +3,7 @@ import { isWhole, type NodeGroup } from '../../../domain/node-group.ts';
 import type { OptionCost, PlanNote, ScoredOption } from '../../../domain/plan.ts';
 import type { ScaleUpPolicy } from '../../../domain/policy.ts';
 import { CPU, MEMORY, type ResourceNames, type Resources } from '../../../domain/resources.ts';
+import { costOfNew, type PaidLeft } from '../../facts/paid-nodes.ts';
 import { decisivePrices, pricedName, priceOf as listedPrice } from '../../expanders/node-price.ts';
 import { misfitOf, weightOf } from '../../expanders/price.ts';
 import { createPriorityRules } from '../../expanders/priority.ts';
@@ -76,6 +77,8 @@ export interface Scoring {
   readonly priceOf: (group: NodeGroup) => number | undefined;
   /** What groups that are planned as one have in common beside their nodes. */
   readonly preferenceOf: (group: NodeGroup) => string;
+  /** Whether an expander of the chain compares prices. */
+  readonly comparesPrices: boolean;
   readonly clusterNodes: number;
   /** Problems of the priority rules and prices that users should know. */
   readonly notes: (groups: readonly NodeGroup[]) => readonly PlanNote[];
@@ -93,6 +96,7 @@ export function createScoring(policy: ScaleUpPolicy, names: ResourceNames, clust
     clusterNodes,
     priorityOf,
     priceOf,
+    comparesPrices: policy.expanders.includes('price'),
     preferenceOf: (group) => `${priorityOf(group)} ${listedPrice(decisive, group)}`,
     notes: (groups) => [
       ...(policy.expanders.includes('priority') ? (rules?.notes(groups) ?? []) : []),
@@ -106,13 +110,14 @@ export function createScoring(policy: ScaleUpPolicy, names: ResourceNames, clust
   };
 }
 
-export function scoreOption(template: GroupTemplate, estimate: Estimate, scoring: Scoring): ScoredOption {
+/** `paid`: further nodes that cost nothing. */
+export function scoreOption(template: GroupTemplate, estimate: Estimate, scoring: Scoring, paid: PaidLeft): ScoredOption {
   const { group } = template;
   let pods = 0;
   for (const count of estimate.placed.values()) pods += count;
   const waste = estimate.nodes === 0 ? 0 : wasteOf(estimate, template, scoring.names);
   const priority = scoring.priorityOf(group);
-  const cost = costOf(template, estimate, scoring);
+  const cost = costOf(template, estimate, scoring, paid);
   return {
     group: group.id,
     nodes: estimate.nodes,
@@ -122,13 +127,13 @@ export function scoreOption(template: GroupTemplate, estimate: Estimate, scoring
   };
 }
 
-function costOf({ group, template }: GroupTemplate, { nodes, placed }: Estimate, scoring: Scoring): OptionCost | undefined {
-  const price = scoring.priceOf(group);
+function costOf({ group, template }: GroupTemplate, { nodes, placed }: Estimate, scoring: Scoring, paid: PaidLeft): OptionCost | undefined {
+  const perHour = costOfNew(paid, group, nodes, scoring.priceOf(group));
   const nodeWeight = weightOf(template.capacity);
-  if (price === undefined || nodes === 0 || nodeWeight === 0) return undefined;
+  if (perHour === undefined || nodes === 0 || nodeWeight === 0) return undefined;
   const nodeCores = (template.capacity[CPU] ?? 0) / 1000;
   return {
-    perHour: nodes * price,
+    perHour,
     nodeWeight: nodes * nodeWeight,
     podWeight: [...placed].reduce((sum, [{ shape }, count]) => sum + count * weightOf(shape.requests), 0),
     hasDevices: deviceIndexes(template.capacity, scoring.names).length > 0,

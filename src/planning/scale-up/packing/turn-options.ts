@@ -1,5 +1,6 @@
 /** Options of one turn: what a group, or a family of groups, would serve with how many nodes; and how an option is taken. */
 import { isWhole } from '../../../domain/node-group.ts';
+import { paidAmong } from '../../facts/paid-nodes.ts';
 import type { SlicedWork } from '../../../lib/slices.ts';
 import { withForkInSlices } from '../../../scheduling/snapshot/snapshot.ts';
 import { similarFamilies } from '../groups/similar-groups.ts';
@@ -52,9 +53,23 @@ export function hasZonalPods({ groups }: Pick<TurnInput, 'groups'>): boolean {
 }
 
 /** Undefined if no member may grow. */
-export function membersOf({ expansion }: TurnInput, family: Family): readonly [FamilyMember, ...FamilyMember[]] | undefined {
-  const [first, ...rest] = family.map((template) => ({ template, limit: expansion.nodesLeft(template) })).filter(({ limit }) => limit > 0);
+export function membersOf(input: TurnInput, family: Family): readonly [FamilyMember, ...FamilyMember[]] | undefined {
+  const { expansion } = input;
+  const [first, ...rest] = family
+    .map((template) => ({ template, limit: Math.min(expansion.nodesLeft(template), paidLimit(input, family)) }))
+    .filter(({ limit }) => limit > 0);
   return first === undefined ? undefined : [first, ...rest];
+}
+
+/**
+ * An option of paid nodes has no others if prices are compared, so that the next round compares what the rest costs. Options that serve all
+ * pods or none are whole.
+ */
+function paidLimit({ expansion, scoring, allOrNothing }: TurnInput, [template, ...others]: Family): number {
+  if (template === undefined || others.length > 0 || allOrNothing || isWhole(template.group) || !scoring.comparesPrices) return Infinity;
+  const paid = paidAmong(expansion.paid, template.group, Infinity);
+  // guard: an option of paid nodes buys no others
+  return paid > 0 ? paid : Infinity;
 }
 
 /** Leaves the snapshot as it was. */
@@ -66,7 +81,7 @@ export function* makeOption(input: TurnInput, family: readonly [FamilyMember, ..
   );
   const estimate = atomicEstimate(packed, template, limit);
   yield;
-  return { template, family, estimate, limit, scored: scoreOption(template, estimate, input.scoring) };
+  return { template, family, estimate, limit, scored: scoreOption(template, estimate, input.scoring, input.expansion.paid) };
 }
 
 /**

@@ -9,6 +9,7 @@ import type { ScaleDownPlan, ScaleUpPlan } from '../../../domain/plan.ts';
 import type { Pod } from '../../../domain/pod.ts';
 import type { PriceSources, ScaleDownPolicy } from '../../../domain/policy.ts';
 import type { PodVerdict } from '../../../domain/reasons.ts';
+import { paidLeft } from '../../../planning/facts/paid-nodes.ts';
 import { type NodePrice, nodePrice, priceOf } from '../../../planning/expanders/node-price.ts';
 import { adviseClass, helplessClasses } from '../../../planning/explain/advice/advice.ts';
 import { wasteRows, type WasteRow } from '../../../planning/explain/removal-advice/waste.ts';
@@ -66,7 +67,12 @@ export function planReport(input: PlanInput): PlanReport {
   const advice = adviseClasses(decision.input, scaleUp);
   const notes = notesOf(input, { scaleUp, scaleDown, observation });
   const growth = {
-    ...reportScaleUp(withDeletedPods(scaleUp, input.deletedPods ?? []), { groups, policy: policy.scaleUp, advice }),
+    ...reportScaleUp(withDeletedPods(scaleUp, input.deletedPods ?? []), {
+      groups,
+      policy: policy.scaleUp,
+      advice,
+      paid: paidLeft(policy.scaleUp.paidNodes, input.observation),
+    }),
     ...choiceOf(decision),
   };
   const removals = reportRemovals(scaleDown, observation, policy.scaleUp);

@@ -1,13 +1,12 @@
 /** The report on removals: the nodes to remove, and for every other node why it is unremovable, since when, until when, and its cost. */
 import { podName } from '../../../domain/ids.ts';
-import type { NodeGroup } from '../../../domain/node-group.ts';
 import type { Observation } from '../../../domain/observation.ts';
 import type { Removal, ScaleDownPlan } from '../../../domain/plan.ts';
 import type { WasteRow } from '../../../planning/explain/removal-advice/waste.ts';
 import type { RemovalFix } from '../../../planning/explain/advice/fix.ts';
 import { explainNodes, type ExplainedNode } from '../../../planning/explain/unremovable-nodes.ts';
 import type { PriceSources } from '../../../domain/policy.ts';
-import { priceOf } from '../../../planning/expanders/node-price.ts';
+import { savedByRemovals } from '../../../planning/expanders/node-price.ts';
 import { compareBy } from '../../../lib/comparison.ts';
 import { defined } from '../../../lib/defined.ts';
 
@@ -60,14 +59,16 @@ export interface RemovalsExplained {
 /** Sorted by node name. */
 export function reportRemovals(plan: ScaleDownPlan, observation: Observation, prices: PriceSources): RemovalsReport {
   const groups = new Map(observation.cloud.groups.map((group) => [group.id, group]));
-  const removals = plan.removals.map(({ node, group, pods, cause, utilization }) => ({
+  const pricedGroups = plan.removals.map(({ group }) => groups.get(group) ?? { vmSize: '', priority: 'Regular' as const });
+  const saved = savedByRemovals(pricedGroups, prices, observation);
+  const removals = plan.removals.map(({ node, group, pods, cause, utilization }, at) => ({
     node,
     group,
     kind: pods.length === 0 ? ('empty' as const) : ('drain' as const),
     pods: pods.map(podName).sort(),
     cause,
     utilization: rounded(utilization) ?? 0,
-    ...defined({ perHour: rounded(priceOfGroup(groups.get(group), prices)) }),
+    ...defined({ perHour: rounded(saved[at]) }),
   }));
   const unremovable = explainNodes(plan, observation).flatMap((node) =>
     node.reason === undefined ? [] : [{ ...node, reason: node.reason }],
@@ -94,10 +95,6 @@ export function explainRemovals(plan: ScaleDownPlan, observation: Observation, t
       ...defined({ blockedBy, perHour: rounded(perHour), wastedPerHour: rounded(wastedPerHour) }),
     })),
   };
-}
-
-function priceOfGroup(group: NodeGroup | undefined, prices: PriceSources): number | undefined {
-  return group === undefined ? undefined : priceOf(prices, group);
 }
 
 function detailOf({ detail, blocker, utilization }: ExplainedNode): string {

@@ -11,6 +11,7 @@ import { type Advice, describeAdvice } from '../../../planning/explain/advice/fi
 import { explainIgnored } from '../../../planning/explain/ignored-pods.ts';
 import { classifyVerdict, type Verdict } from '../../../planning/explain/verdicts.ts';
 import { explainRefusal, explainSkip } from '../../../planning/explain/refusals.ts';
+import { costOfNew, type PaidLeft, takePaid } from '../../../planning/facts/paid-nodes.ts';
 import { priceOf } from '../../../planning/expanders/node-price.ts';
 import { type PoolRow, poolRows } from '../../../planning/explain/pool-rows.ts';
 import { poolNames } from './pool-names.ts';
@@ -50,6 +51,8 @@ export interface ScaleUpReport {
 interface ReportContext {
   readonly groups: ReadonlyMap<string, NodeGroup>;
   readonly policy: ScaleUpPolicy;
+  /** Before the plan: further nodes that cost nothing. */
+  readonly paid: PaidLeft;
   readonly advice: ReadonlyMap<PodVerdict, Advice>;
   readonly refusals: (verdict: Helpless) => Refusals;
 }
@@ -61,10 +64,12 @@ export function reportScaleUp(plan: ScaleUpPlan, given: Omit<ReportContext, 'ref
   const verdicts = [...plan.verdicts]
     .filter(([pod]) => pod.nodeName === undefined)
     .map(([pod, verdict]) => ({ pod, name: podName(pod), verdict }));
+  let { paid } = given;
   const increases = plan.increases.map(({ group: id, from, to, pods }) => {
     const group = context.groups.get(id);
-    const price = group === undefined ? undefined : priceOf(context.policy, group);
-    const perHour = price === undefined ? undefined : Math.round(price * (to - from) * 10_000) / 10_000;
+    const cost = group === undefined ? undefined : costOfNew(paid, group, to - from, priceOf(context.policy, group));
+    if (group !== undefined) paid = takePaid(paid, group, to - from);
+    const perHour = cost === undefined ? undefined : Math.round(cost * 10_000) / 10_000;
     return { group: id, from, to, pods: pods.map(podName).sort(), ...defined({ perHour }) };
   });
   const skipped = plan.skipped.map(({ group, reason }) => {
