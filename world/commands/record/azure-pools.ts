@@ -48,7 +48,12 @@ export async function readAzurePools(config: Config, clock: Clock, signal: Abort
     const { groups } = cloud.observe(NO_CLUSTER, clock.now());
     const prices = (): PriceTable => cloud.prices?.current(clock.now()).table ?? {};
     const isPriced = (): boolean => groups.every(({ vmSize }) => prices()[vmSize.toLowerCase()] !== undefined);
-    for (let ms = 0; cloud.prices !== undefined && !isPriced() && ms < MOST_PRICES_MS; ms += LOOK_MS) await clock.sleep(LOOK_MS, signal);
+    // A list that is read by default may never be reachable: the first failure ends the wait.
+    const mayCome = (): boolean => {
+      const view = cloud.prices?.current(clock.now());
+      return view !== undefined && !(view.onlyShown === true && view.unreachableSinceMs !== undefined);
+    };
+    for (let ms = 0; mayCome() && !isPriced() && ms < MOST_PRICES_MS; ms += LOOK_MS) await clock.sleep(LOOK_MS, signal);
     return { pools: groups.map((group) => poolOf(group, prices())), refusals: groups.flatMap((group) => refusalsOf(group, clock.now())) };
   } finally {
     await Promise.allSettled([cloud.close(), kubernetes.close()]);

@@ -161,6 +161,24 @@ describe('record', () => {
     expect(scenario.workloads.map(({ name }) => name).toSorted()).toEqual(['coredns', 'kube-proxy']);
   });
 
+  it('does not wait for a price list that is read by default and cannot be reached', async () => {
+    const world = await aWorld();
+    const { control, url } = world.world.arm;
+    control.addFault({ id: 'list', match: { pathGlob: '/api/retail/prices' }, effect: { kind: 'answer', status: 503 } });
+    const terminal = aTerminal(clientEnvironment(world.dir, world.world));
+    const settings = [
+      '--node-group-auto-discovery=label:cluster-autoscaler-enabled=true',
+      `--retail-prices-endpoint=${url}/api/retail/prices`,
+    ];
+    const startMs = world.clock.now();
+    const argv = ['--out', world.file('load.jsonl'), '--azure', '--kubeconfig', world.file('kubeconfig'), ...settings];
+    const ended = run(argv, terminal, clockOf(world.clock));
+    await world.until(() => terminal.said().includes('Recording.'), ended);
+    expect(world.clock.now() - startMs).toBeLessThan(30_000);
+    terminal.signal();
+    expect(await ended).toBe(0);
+  });
+
   it('ends by itself after --for, compressed by its name', async () => {
     const world = await aWorld();
     const recording = await world.record('load.jsonl.gz', ['--for', '10m']);
