@@ -48,7 +48,8 @@ export function poolViews(spec: WorldSpec, { sets }: ArmState, contents: Cluster
     if (pool.managedAutoscaler !== true || set === undefined) return [];
     return [
       {
-        spec: pool,
+        // A person may have changed its limits since.
+        spec: { ...pool, min: set.min, max: set.max },
         set: set.name,
         target: set.capacity,
         nodes: contents.nodes.filter(({ metadata }) => metadata.labels?.[POOL_LABEL] === pool.name),

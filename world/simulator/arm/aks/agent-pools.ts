@@ -40,7 +40,7 @@ import { deallocatesMachines, removeDeallocated, activeCapacity } from './agent-
 import { powerChange, refusePower, targetSize, withoutShownZero } from './agent-pool-power.ts';
 import { upgradePoolVersion } from './pool-version.ts';
 import { upgradesOf, versionChangeOf } from './version-rules.ts';
-import { copyCountToSet, copyTagsToSet, relabelNodes } from './reconcile-scale-set.ts';
+import { copyCountToSet, copyManagedLimits, copyTagsToSet, relabelNodes } from './reconcile-scale-set.ts';
 import { AKS_PRINCIPAL } from '../http/principals.ts';
 import { growPool } from '../compute/create-vm.ts';
 import { kubernetesVersionOf, latestNodeImage } from '../state/node-versions.ts';
@@ -195,6 +195,7 @@ export function acceptPool(world: ArmWorld, pool: AgentPool, next: JsonObject, p
   const power = powerChange(pool.properties, next);
   pool.properties = keptProperties(next);
   const atEnd = relabelNodes(world, pool, propertiesBefore);
+  copyManagedLimits(world, pool);
   pool.etagCounter++;
   const after = poolSize(pool);
   if (isVmsPool(pool)) checkManualScale(world, pool, { principal, before: scaleBefore, after: manualScale(next) });

@@ -44,6 +44,15 @@ export function copyCountToSet(world: ArmWorld, pool: AgentPool, principal: Prin
   checkRemoval(world, { name: pool.name, min }, { principal, vms, capacityAfter: goal, named: false });
 }
 
+/** The limits of AKS's own autoscaler are those of the last write of the pool. */
+export function copyManagedLimits(world: ArmWorld, pool: AgentPool): void {
+  const { enableAutoScaling, minCount: min, maxCount: max } = pool.properties;
+  if (enableAutoScaling !== true || typeof min !== 'number' || typeof max !== 'number') return;
+  const set = pool.setKey === undefined ? undefined : world.sets.get(pool.setKey);
+  pool.spec = { ...pool.spec, min, max };
+  if (set !== undefined) set.pool = pool.spec;
+}
+
 /**
  * A write of a pool replaces the labels that clients gave it, also on the nodes that are there: AKS documents `az aks nodepool update --labels` with a look
  * at the nodes right after it (learn.microsoft.com/azure/aks/use-labels, June 2024). VMs begin with the new labels from now on.
