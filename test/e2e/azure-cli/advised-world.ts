@@ -9,7 +9,7 @@ import { AzureCli } from './azure-cli.ts';
 const MAIN = resolve(import.meta.dirname, '..', '..', '..', 'src', 'cli', 'main.ts');
 const DISCOVERY = '--node-group-auto-discovery=label:cluster-autoscaler-enabled=true';
 
-export interface FixStep {
+interface FixStep {
   readonly where: string;
   readonly command?: string;
   readonly warning?: string;
@@ -136,7 +136,7 @@ export class AdvisedWorld {
 }
 
 /** undefined: nothing was found that helps. */
-export function adviceIn({ text, fix }: NonNullable<Answer['advice']>): Advice | undefined {
+function adviceIn({ text, fix }: NonNullable<Answer['advice']>): Advice | undefined {
   if (fix === undefined) return undefined;
   const commands = fix.steps.flatMap(({ command }) => (command === undefined ? [] : [command]));
   return { text, kinds: fix.changes.map(({ kind }) => kind), commands };

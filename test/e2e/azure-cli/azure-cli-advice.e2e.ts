@@ -148,3 +148,23 @@ describe.skipIf(givenAzureCli() === undefined)('the advice for nodes', () => {
     cli.world.assertSafe();
   });
 });
+
+describe.skipIf(givenAzureCli() === undefined)("the advice beside AKS's own autoscaler", () => {
+  it('changes its limits: it then gives the pods a node, and lets go one that no pod needs', async () => {
+    const managed = { managedAutoscaler: true } as const;
+    const pools = [SYSTEM, aPool('busy', managed), aPool('idle', { ...managed, min: 1, max: 2 })];
+    const world = (advised = await AdvisedWorld.start({ pools, managedAutoscaler: true, spec: { discoveryTags: {} } }, [
+      '--dry-run',
+      ...SOON,
+    ]));
+    addPods(world, 'busy');
+    const more = await world.adviceForPod('busy');
+    expect([more.kinds, verbsIn(more.commands)]).toEqual([['raise-maximum'], [UPDATE]]);
+    await follow(world, more.commands);
+    await world.untilBound('busy', 2);
+    const fewer = await world.adviceForNode('idle');
+    expect([fewer.kinds, verbsIn(fewer.commands)]).toEqual([['lower-minimum'], [UPDATE]]);
+    await follow(world, fewer.commands);
+    await until('idle is empty', () => world.cli.world.pool('idle').capacity === 0);
+  });
+});
