@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { NO_BLOCKS } from '../../../src/domain/group-blocks.ts';
 import { nodeGroupId } from '../../../src/domain/ids.ts';
 import type { BrokenPromise } from '../../../src/domain/loop-state.ts';
 import type { NodeTemplate } from '../../../src/domain/node-template.ts';
@@ -9,7 +10,7 @@ import { replayDump } from '../../../src/loop/replay/replay.ts';
 import { templateHash } from '../../../src/planning/promises/broken-promise.ts';
 import { podClass } from '../../../src/planning/state/increases/pods-of-increases.ts';
 import type { LoopRecord } from '../../../src/domain/ports/records.ts';
-import { aBudget, aGroup, aNode, aPod, aShape, aTemplate, resourceNames, START_MS } from '../../support/builders.ts';
+import { aBudget, aGroup, aNode, anInstance, aPod, aShape, aTemplate, resourceNames, START_MS } from '../../support/builders.ts';
 import { aPolicy } from '../../support/policy.ts';
 import { aStage } from '../support.ts';
 import { aState } from '../../support/state.ts';
@@ -94,6 +95,27 @@ describe('a dumped decision', () => {
     if (up === undefined) throw new Error('no scale-up was recorded');
     expect(up.scaleUp[0]?.cutShortAfter).toBe(1);
     expect(replayed(up).equal).toBe(true);
+  });
+
+  it.each(['change', 'increase', 'removal'] as const)('with a pause against %s comes out the same', async (what) => {
+    const pause = { code: 'paused', direction: 'both', untilMs: START_MS + 60_000, by: 'ann', reason: 'upgrade' } as const;
+    const paused = aGroup({ id: 'paused', target: 1, instances: [anInstance({ node: 'n' })], blocks: { ...NO_BLOCKS, [what]: pause } });
+    const policy = aPolicy({ scaleDown: { unneededForMs: 0, delayAfterAddMs: 0 } });
+    const stage = aStage({
+      groups: [paused],
+      nodes: [aNode({ name: 'n' })],
+      pods: [aPod({ name: 'huge', cpu: '3500m' }), aPod({ cpu: '3500m' })],
+      policy,
+    });
+    await stage.runOnce();
+    const [up, down] = [
+      stage.records.find(({ scaleUp }) => scaleUp.length > 0),
+      stage.records.find(({ scaleDown }) => scaleDown !== undefined),
+    ];
+    if (up === undefined || down === undefined) throw new Error('nothing was recorded');
+    expect(replayed(up).equal).toBe(true);
+    expect(replayed(down).equal).toBe(true);
+    expect(dumpRecord(what === 'increase' ? up : down, resourceNames)).toContain('paused until');
   });
 
   it('of a scale-down with timers and budgets comes out the same', async () => {
