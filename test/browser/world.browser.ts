@@ -56,7 +56,7 @@ describe('the page shows the world', () => {
   it('in its largest text: how many pods are pending', async () => {
     const pending = run.world.cluster.store.pendingPods().length;
     expect(await page.locator('h1').innerText()).toMatch(
-      new RegExp(`^${pending} pods pending: \\d+ need a change, 6 wait for Azure, \\d+ have nodes? coming$`),
+      new RegExp(`^${pending} pods pending: \\d+ need a change, 6 wait for a pool, \\d+ have nodes? coming$`),
     );
     await screenshot(page, 'world-light');
     await pictures();
@@ -68,7 +68,7 @@ describe('the page shows the world', () => {
     expect(rows.map((text) => /default\/(\w+)/.exec(text)?.[1])).toEqual(['web', 'search', 'frames', 'reports']);
     expect(rows[0]).toContain('Fix that works: raise the maximum of');
     expect(rows[0]).toMatch(/Simulated: 7 of 7 pods on \d+ more nodes, \d+\.\d\d USD\/h/);
-    expect(rows[2]).toContain('Waits for Azure');
+    expect(rows[2]).toContain('Waits for a pool');
   });
 
   it('every pool with the nodes that it has', async () => {

@@ -85,7 +85,7 @@ export interface RawClass {
 /** By the plan: every page asks for them, and there may be 20,000 pods. */
 const known = new WeakMap<DocumentInput['pods']['scaleUp'], readonly RawClass[]>();
 
-/** What needs a change comes first, then what waits for Azure, then the rest; inside, the most pods. */
+/** What needs a change comes first, then what waits for a pool, then the rest; inside, the most pods. */
 export function rawClasses({ pods: { scaleUp } }: Pick<DocumentInput, 'pods'>): readonly RawClass[] {
   const classes = known.get(scaleUp) ?? classesOf(scaleUp);
   known.set(scaleUp, classes);

@@ -39,7 +39,7 @@ function pools(input: DocumentInput, text: string): readonly FoundSubject[] {
 
 const LINES = {
   change: 'Pending, needs a change.',
-  azure: 'Pending, waits for Azure.',
+  azure: 'Pending, waits for a pool.',
   coming: 'Pending, a node is coming.',
   ignored: 'Causes no scale-up.',
 };

@@ -59,7 +59,9 @@ function reportsOf(
   const current = pauses.filter(({ untilMs }) => untilMs > nowMs);
   const odd: readonly (Pause | UnreadablePause)[] = [...current, ...unreadable];
   return new Map([
-    ...current.map((pause) => entry(pause.pool, { type: 'Normal', reason: 'NodeGroupPaused', message: begun(pause) })),
+    ...current
+      .filter(({ pool }) => pool === undefined || !pausesWithoutGroup.includes(pool))
+      .map((pause) => entry(pause.pool, { type: 'Normal', reason: 'NodeGroupPaused', message: begun(pause) })),
     ...odd.flatMap((each) => {
       const { pool, problem } = each;
       if (problem === undefined) return [];

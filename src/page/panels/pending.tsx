@@ -201,7 +201,7 @@ function Azure({ of: { azure } }: { readonly of: PendingClass }) {
   const { group, since, cause, message, correlationId } = azure;
   return (
     <details>
-      <summary>What Azure said</summary>
+      <summary>What holds the pool</summary>
       <p class="muted">
         <code>{cause}</code> for {group}
         {since !== undefined && (

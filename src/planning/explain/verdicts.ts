@@ -23,7 +23,7 @@ const TEXTS = {
   coming: { need: 'coming', label: 'Room coming' },
   /** A node of some group would take the pod, but the group cannot grow. */
   'blocked-by-max': { need: 'change', label: 'At maximum' },
-  'blocked-by-backoff': { need: 'azure', label: 'Waits for Azure' },
+  'blocked-by-backoff': { need: 'azure', label: 'Waits for a pool' },
   'blocked-by-quota': { need: 'change', label: 'Quota or limit' },
   /** No node of any group would take the pod; the detail names what is unknown until a group has its first node. */
   impossible: { need: 'change', label: 'No pool fits' },
@@ -44,7 +44,7 @@ export function labelOf(verdict: Verdict): string {
   return TEXTS[verdict].label;
 }
 
-/** `3 pods pending: 1 needs a change, 2 wait for Azure`. `dryRun`: nothing is requested. */
+/** `3 pods pending: 1 needs a change, 2 wait for a pool`. `dryRun`: nothing is requested. */
 export function describePending(
   byNeed: Readonly<Record<Need, number>>,
   { format = String, dryRun = false }: { readonly format?: (count: number) => string; readonly dryRun?: boolean } = {},
@@ -54,7 +54,7 @@ export function describePending(
   const coming = dryRun ? 'would have nodes coming' : byNeed.coming === 1 ? 'has a node coming' : 'have nodes coming';
   const parts = [
     [byNeed.change, byNeed.change === 1 ? 'needs a change' : 'need a change'],
-    [byNeed.azure, byNeed.azure === 1 ? 'waits for Azure' : 'wait for Azure'],
+    [byNeed.azure, byNeed.azure === 1 ? 'waits for a pool' : 'wait for a pool'],
     [byNeed.coming, coming],
   ] as const;
   const named = parts.filter(([count]) => count > 0).map(([count, what]) => `${format(count)} ${what}`);

@@ -26,7 +26,7 @@ describe('the explanations of the status', () => {
     const plan = { verdicts: verdicts([pods('small', 1), backoff], [pods('big', 3), full], [pods('new', 2), coming]) };
     const report = { ...aReport({ plan, nodes, instances, scaleDown: { kept } }), prices: { prices: { standard_d4s_v5: 0.2 } } };
     expect(describeExplanations(report, (verdict) => (verdict === full ? 'raise the maximum' : undefined))).toEqual({
-      summary: '6 pods pending: 3 need a change, 1 waits for Azure, 2 have nodes coming',
+      summary: '6 pods pending: 3 need a change, 1 waits for a pool, 2 have nodes coming',
       pods: [
         {
           count: 3,

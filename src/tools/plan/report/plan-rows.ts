@@ -62,7 +62,7 @@ export interface PendingRow {
   readonly fix: string;
 }
 
-/** What needs a change by people, what waits for Azure, what needs only time, and the rest. */
+/** What needs a change by people, what waits for a pool, what needs only time, and the rest. */
 const ORDER: readonly PendingReport['verdict'][] = [
   'blocked-by-max',
   'blocked-by-quota',
