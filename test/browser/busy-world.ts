@@ -48,6 +48,9 @@ export async function busyWorld(advance: (run: VirtualRun, ms: number) => Promis
   apply('web', 16, '1500m', { nodeSelector: { agentpool: 'general' } });
   await advance(run, 4 * MINUTE);
   apply('reports', 7, '5', FOR_MEMORY);
-  await advance(run, 50 * SECOND);
+  await advance(run, 30 * SECOND);
+  // Ends with a loop: the page shows what that saw, and nodes join between two loops.
+  const { loops } = run;
+  await run.until('a loop has ended', () => run.loops > loops, MINUTE);
   return run;
 }

@@ -35,7 +35,7 @@ function aProgram(name: string, text: string): void {
 /** The program without a port to forward: it asks the daemon's address instead. */
 const OWN = `node=${process.execPath}; main=${MAIN}
 case "$*" in
-  explain*--cluster*|plan*|doctor*|--help) exec "$node" --disable-warning=ExperimentalWarning "$main" "$@" ;;
+  explain*--cluster*|plan*|doctor*|pause*|resume*|--help) exec "$node" --disable-warning=ExperimentalWarning "$main" "$@" ;;
   *) exec "$node" --disable-warning=ExperimentalWarning "$main" "$@" --url "$DAEMON" ;;
 esac`;
 
