@@ -1,4 +1,5 @@
 import type { GroupBlocks } from './group-blocks.ts';
+import type { Headroom } from './headroom.ts';
 import type { InstanceKey, NodeGroupId } from './ids.ts';
 import type { ErrorKind, SizeFamily } from '../lib/errors.ts';
 import type { NodeTemplate } from './node-template.ts';
@@ -77,6 +78,8 @@ export interface NodeGroupOptions extends DrainOptions {
   readonly zeroOrMax?: boolean;
   /** For an atomic group: the nodes that came are kept although the others failed. */
   readonly keepsPartOfMax?: boolean;
+  /** Room that is kept free on its nodes. If absent, none. */
+  readonly headroom?: readonly Headroom[];
 }
 
 /**

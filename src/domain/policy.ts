@@ -1,4 +1,5 @@
 /** What the user configured, as the planner reads it. Frozen; every duration is in milliseconds. */
+import type { Headroom } from './headroom.ts';
 import type { PriceTableView } from './quotas-and-prices.ts';
 import type { TaintRules } from './taints.ts';
 
@@ -201,6 +202,8 @@ export interface CapacityPolicy {
   readonly bufferInjection: boolean;
   /** Whether ProvisioningRequest objects are served. */
   readonly requests: boolean;
+  /** Room that is kept free on any nodes. If absent, none. */
+  readonly headroom?: readonly Headroom[];
   readonly requestInitialBackoffMs: number;
   readonly requestMaxBackoffMs: number;
   /** How many requests' backoffs are remembered. */

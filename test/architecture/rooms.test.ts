@@ -117,7 +117,7 @@ const SAME_STEPS: ReadonlySet<string> = new Set(['plan.ts', 'plan-context.ts', '
 /** More files than this in one folder, and it wants rooms. */
 const MOST_FILES = 16;
 /** `domain/` is the vocabulary: people look a noun up in it. */
-const MOST_NOUNS = 28;
+const MOST_NOUNS = 30;
 
 describe('the rooms', () => {
   const all = sources();

@@ -1,5 +1,6 @@
-/** Options of single node groups. They are the same options that tags can set. */
+/** Options of single node groups. They are the same options that tags can set, and headroom. */
 import * as z from 'zod';
+import { headroomOfPool } from './headroom.ts';
 import { parseDuration, text } from './value-types.ts';
 
 const DURATION = 'a duration such as 10s, 10m or 1h30m';
@@ -45,6 +46,7 @@ const entry = z
     skipNodesWithCustomControllerPods: choice,
     zeroOrMaxNodeScaling: choice,
     allowNonAtomicScaleUpToMax: choice,
+    headroom: headroomOfPool.optional(),
   })
   .refine(({ initialBackoff = 0, maxBackoff = Infinity }) => initialBackoff <= maxBackoff, {
     error: 'a first backoff that is not longer than maxBackoff',
@@ -75,6 +77,7 @@ const entry = z
       skipNodesWithCustomControllerPods: given.skipNodesWithCustomControllerPods,
       zeroOrMax: given.zeroOrMaxNodeScaling,
       keepsPartOfMax: given.allowNonAtomicScaleUpToMax,
+      headroom: given.headroom,
     }),
   }));
 

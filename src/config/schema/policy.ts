@@ -2,6 +2,7 @@
 import * as z from 'zod';
 import { DEFAULT_DIFFERENCE_RATIOS } from '../../domain/policy.ts';
 import { expanderKeys, expandersOf, checkExpanders } from './expanders.ts';
+import { headroomOfCluster } from './headroom.ts';
 import { duration, flag, fraction, HOUR_MS, MINUTE_MS, number, SECOND_MS, text, wholeNumber } from './value-types.ts';
 import { defined } from '../../lib/defined.ts';
 
@@ -242,6 +243,7 @@ export const capacity = z
     bufferController: flag(false),
     bufferInjection: flag(false),
     provisioningRequests: flag(false),
+    headroom: headroomOfCluster.default([]),
     requestInitialBackoff: duration(MINUTE_MS, { leastMs: SECOND_MS }),
     requestMaxBackoff: duration(10 * MINUTE_MS, { leastMs: SECOND_MS }),
     requestBackoffs: wholeNumber(1).default(1000),
@@ -260,6 +262,7 @@ export const capacity = z
     bufferController: given.bufferController,
     bufferInjection: given.bufferInjection,
     requests: given.provisioningRequests,
+    headroom: given.headroom,
     requestInitialBackoffMs: given.requestInitialBackoff,
     requestMaxBackoffMs: given.requestMaxBackoff,
     requestBackoffs: given.requestBackoffs,
