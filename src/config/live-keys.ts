@@ -3,7 +3,6 @@
  * watches and caches are made from need a restart. These two lists are the only ones. Must not know how files are watched.
  */
 import type { Config } from './types/config.ts';
-import { defined } from '../lib/defined.ts';
 
 /** Sections whose keys are all live. */
 export const LIVE_SECTIONS = [
@@ -50,26 +49,23 @@ function usesPriority({ policy }: Config): boolean {
 
 /** Returns the running configuration with the live settings of the next one. */
 export function overlaid(running: Config, next: Config): Config {
-  const { cluster = {} } = next.policy;
+  const { cluster } = next.policy;
   const { expanders, priorities } = (takesChain(running, next) ? next : running).policy.scaleUp;
-  const { priorities: _others, ...scaleUp } = next.policy.scaleUp;
-  const { proactive = false } = running.policy.scaleUp;
+  const { proactive } = running.policy.scaleUp;
   return {
     ...running,
     policy: {
       ...running.policy,
-      scaleUp: { ...scaleUp, expanders, ...defined({ priorities }), proactive },
+      scaleUp: { ...next.policy.scaleUp, expanders, priorities, proactive },
       scaleDown: next.policy.scaleDown,
       backoff: next.policy.backoff,
       drain: next.policy.drain,
       cluster: {
         ...running.policy.cluster,
-        ...defined({
-          okUnreadyNodes: cluster.okUnreadyNodes,
-          maxUnreadyShare: cluster.maxUnreadyShare,
-          maxStartupMs: cluster.maxStartupMs,
-          scaleUpFromZero: cluster.scaleUpFromZero,
-        }),
+        okUnreadyNodes: cluster.okUnreadyNodes,
+        maxUnreadyShare: cluster.maxUnreadyShare,
+        maxStartupMs: cluster.maxStartupMs,
+        scaleUpFromZero: cluster.scaleUpFromZero,
       },
     },
     azure: {

@@ -137,7 +137,7 @@ function assemble(parsed: Parsed, extras: Extras): Config {
     kubernetes: kubernetesOf(parsed, extras.hostname),
     policy: {
       cluster: parsed.cluster,
-      scaleUp,
+      scaleUp: { ...scaleUp, listPrices: undefined, groupPrices: {} },
       scaleDown: parsed.scaleDown,
       backoff: parsed.backoff,
       drain: parsed.drain,
@@ -220,5 +220,9 @@ export function loadPolicy(file?: { readonly name: string; readonly text: string
   const list = priceListOf(parsed.data.scaleUp, given.file !== undefined);
   // Prices from outside the configuration have another currency than a list that is read by default.
   const retailPrices = pricedElsewhere && given.enabled !== true ? undefined : list;
-  return { policy: { ...parsed.data, scaleUp: scaleUpPolicy }, retailPrices, hasChain: merged.origins.has('scaleUp.expanders') };
+  return {
+    policy: { ...parsed.data, scaleUp: { ...scaleUpPolicy, listPrices: undefined, groupPrices: {} } },
+    retailPrices,
+    hasChain: merged.origins.has('scaleUp.expanders'),
+  };
 }

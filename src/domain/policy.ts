@@ -1,4 +1,7 @@
-/** What the user configured, as the planner reads it. Frozen; every duration is in milliseconds. */
+/**
+ * What the user configured, as the planner reads it. Frozen; every duration is in milliseconds. Every member has a value: the schema of the
+ * configuration gives the defaults, and `stored-policy.ts` those of older dumps.
+ */
 import type { Headroom } from './headroom.ts';
 import type { PriceTableView } from './quotas-and-prices.ts';
 import type { TaintRules } from './taints.ts';
@@ -34,54 +37,53 @@ export interface ScaleUpPolicy {
   readonly randomSeed: number;
   readonly maxNodesTotal: number;
   readonly maxNodesPerScaleUp: number;
-  /** How many nodes one group may request within a minute. 0 or absent: no limit. */
-  readonly maxNodesPerGroupPerMinute?: number;
-  /** The time limit of one plan; afterwards the plan is what was found until then. If absent, no limit. */
-  readonly maxPlanningMs?: number;
+  /** How many nodes one group may request within a minute. 0: no limit. */
+  readonly maxNodesPerGroupPerMinute: number;
+  /** The time limit of one plan; afterwards the plan is what was found until then. */
+  readonly maxPlanningMs: number;
   readonly maxCoresTotal: number;
   readonly maxMemoryTotalBytes: number;
   /** Pods with an explicit priority below this never cause a scale-up. */
   readonly expendablePriorityCutoff: number;
   readonly newPodDelayMs: number;
   /**
-   * The same for pods that request GPUs: such nodes are expensive, and their pods often come in groups. If absent, there is no separate
-   * delay.
+   * The same for pods that request GPUs: such nodes are expensive, and their pods often come in groups. The longer of the two delays holds.
    */
-  readonly newGpuPodDelayMs?: number;
-  /** Whether pods that controllers are about to create cause a scale-up. If absent, they do not. */
-  readonly proactive?: boolean;
-  /** The number of pending pods above which such pods are left out. If absent, no limit. */
-  readonly podInjectionLimit?: number;
-  /** Pods of other schedulers never cause a scale-up. If absent or empty, pods of every scheduler do. */
-  readonly allowedSchedulers?: readonly string[];
-  /** Pods of these schedulers count before their scheduler has reported them. If absent, none do. */
-  readonly bypassedSchedulers?: readonly string[];
+  readonly newGpuPodDelayMs: number;
+  /** Whether pods that controllers are about to create cause a scale-up. */
+  readonly proactive: boolean;
+  /** The number of pending pods above which such pods are left out. */
+  readonly podInjectionLimit: number;
+  /** Pods of other schedulers never cause a scale-up. If empty, pods of every scheduler do. */
+  readonly allowedSchedulers: readonly string[];
+  /** Pods of these schedulers count before their scheduler has reported them. */
+  readonly bypassedSchedulers: readonly string[];
   readonly maxProvisionMs: number;
   readonly balanceSimilarGroups: boolean;
-  /** Labels that may differ between similar groups, besides the built-in ones. If absent, none. */
-  readonly balancingIgnoreLabels?: readonly string[];
+  /** Labels that may differ between similar groups, besides the built-in ones. */
+  readonly balancingIgnoreLabels: readonly string[];
   /** If not empty, groups with equal values of these labels are similar, and nothing else counts. */
-  readonly balancingLabels?: readonly string[];
-  /** How much similar groups may differ. If absent, {@link DEFAULT_DIFFERENCE_RATIOS}. */
-  readonly differenceRatios?: DifferenceRatios;
-  /** Rules of the priority expander; the highest level wins. If absent, none. */
-  readonly priorities?: readonly PriorityLevel[];
+  readonly balancingLabels: readonly string[];
+  /** How much similar groups may differ. */
+  readonly differenceRatios: DifferenceRatios;
+  /** Rules of the priority expander; the highest level wins. `undefined` if nothing states them. */
+  readonly priorities: readonly PriorityLevel[] | undefined;
   /**
-   * The price of a node per hour by VM size in lower case; Spot nodes as `<size>/spot`, Windows as `<size>/windows[/spot]`. If absent, no
-   * price is configured.
+   * The price of a node per hour by VM size in lower case; Spot nodes as `<size>/spot`, Windows as `<size>/windows[/spot]`.
+   * `undefined` if no price is configured.
    */
-  readonly prices?: Readonly<Record<string, number>>;
-  /** Azure's list prices, for sizes without a configured price. If absent, unknown. */
-  readonly listPrices?: PriceTableView;
+  readonly prices: Readonly<Record<string, number>> | undefined;
+  /** Azure's list prices, for sizes without a configured price. `undefined` if unknown. */
+  readonly listPrices: PriceTableView | undefined;
   /** The same by group id. A group's price overrides that of its size. */
-  readonly groupPrices?: Readonly<Record<string, number>>;
-  /** What the user's contract takes off list prices. The first that matches a size and priority holds. If absent, nothing. */
-  readonly priceDiscounts?: readonly PriceDiscount[];
-  /** Nodes that are paid for whether they run or not, one entry for each size. If absent, none. */
-  readonly paidNodes?: readonly PaidNodes[];
+  readonly groupPrices: Readonly<Record<string, number>>;
+  /** What the user's contract takes off list prices. The first that matches a size and priority holds. */
+  readonly priceDiscounts: readonly PriceDiscount[];
+  /** Nodes that are paid for whether they run or not, one entry for each size. */
+  readonly paidNodes: readonly PaidNodes[];
   readonly enforceMinSize: boolean;
-  /** No nodes are requested while a watch of the cluster has been silent for longer. If absent, no limit. */
-  readonly maxClusterStalenessMs?: number;
+  /** No nodes are requested while a watch of the cluster has been silent for longer. */
+  readonly maxClusterStalenessMs: number;
 }
 
 /** By which share of the larger value, from 0 to 1, two similar groups may differ. 0 means equal values. */
@@ -105,50 +107,50 @@ export interface BackoffPolicy {
 export interface ScaleDownPolicy {
   readonly enabled: boolean;
   readonly utilizationThreshold: number;
-  /** For nodes with GPUs, where only the GPUs count. If absent, 0.5. */
-  readonly gpuUtilizationThreshold?: number;
-  /** Whether nodes that are not ready may be removed. If absent, they may. */
-  readonly unreadyEnabled?: boolean;
+  /** For nodes with GPUs, where only the GPUs count. */
+  readonly gpuUtilizationThreshold: number;
+  /** Whether nodes that are not ready may be removed. */
+  readonly unreadyEnabled: boolean;
   readonly unneededForMs: number;
   readonly unreadyForMs: number;
   readonly delayAfterAddMs: number;
   readonly delayAfterDeleteMs: number;
   readonly delayAfterFailureMs: number;
-  /** Whether the three delays apply only to the group where the event happened. If absent, to all groups. */
-  readonly delaysPerGroup?: boolean;
+  /** Whether the three delays apply only to the group where the event happened, or to all groups. */
+  readonly delaysPerGroup: boolean;
   readonly recheckUnremovableAfterMs: number;
   readonly ignoreDaemonSetsUtilization: boolean;
-  /** The same for mirror pods. If absent, they count. */
-  readonly ignoreMirrorPodsUtilization?: boolean;
+  /** The same for mirror pods. */
+  readonly ignoreMirrorPodsUtilization: boolean;
   readonly skipNodesWithSystemPods: boolean;
-  /** How long after its creation a kube-system pod without a budget blocks its node. If absent, one hour. */
-  readonly systemPodBlocksForMs?: number;
+  /** How long after its creation a kube-system pod without a budget blocks its node. */
+  readonly systemPodBlocksForMs: number;
   readonly skipNodesWithLocalStorage: boolean;
   readonly skipNodesWithCustomControllerPods: boolean;
   readonly maxParallel: number;
   readonly maxParallelDrains: number;
-  /** A ReplicaSet or ReplicationController with fewer replicas blocks its nodes. If absent, 0. */
-  readonly minReplicaCount?: number;
-  /** How long removals may be simulated in one loop. If absent, no limit. */
-  readonly maxSimulationMs?: number;
+  /** A ReplicaSet or ReplicationController with fewer replicas blocks its nodes. */
+  readonly minReplicaCount: number;
+  /** How long removals may be simulated in one loop. */
+  readonly maxSimulationMs: number;
   /** The most nodes removed within `removalWindowMs`: a limit that holds even if other code has a bug. */
   readonly maxRemovalsPerWindow: number;
-  /** The same for empty nodes, which have a limit of their own. If absent, they count in `maxRemovalsPerWindow`. */
-  readonly maxEmptyRemovalsPerWindow?: number;
+  /** The same for empty nodes, which have a limit of their own. `undefined`: they count in `maxRemovalsPerWindow`. */
+  readonly maxEmptyRemovalsPerWindow: number | undefined;
   readonly removalWindowMs: number;
   readonly softTaintBudget: number;
-  /** Once a loop has spent this time on soft taints it changes no more. If absent, 3 s. */
-  readonly softTaintTimeMs?: number;
+  /** Once a loop has spent this time on soft taints it changes no more. */
+  readonly softTaintTimeMs: number;
   /**
    * Idle timers of an earlier process count if they were last saved within this time. Soft taints of this age stay while soft taints
-   * are off. 0 or absent: never, and not at all.
+   * are off. 0: never, and not at all.
    */
-  readonly candidateTtlMs?: number;
-  /** What the cluster's nodes must have left after removals. 0 or absent: no minimum. */
-  readonly minCoresTotal?: number;
-  readonly minMemoryTotalBytes?: number;
-  /** Nothing is removed while a watch of the cluster has been silent for longer. If absent, no limit. */
-  readonly maxClusterStalenessMs?: number;
+  readonly candidateTtlMs: number;
+  /** What the cluster's nodes must have left after removals. 0: no minimum. */
+  readonly minCoresTotal: number;
+  readonly minMemoryTotalBytes: number;
+  /** Nothing is removed while a watch of the cluster has been silent for longer. */
+  readonly maxClusterStalenessMs: number;
 }
 
 /** Pods of this priority and above, up to the next band. `graceMs` limits their grace period; 0 does not. */
@@ -161,35 +163,35 @@ export interface DrainPolicy {
   /** Limits the grace period of every pod if there are no bands. 0 does not. */
   readonly maxGracefulTerminationMs: number;
   /**
-   * Ascending. Pods are evicted one band after the other, DaemonSet pods included. If absent or empty: ordinary pods, then critical ones.
+   * Ascending. Pods are evicted one band after the other, DaemonSet pods included. If empty: ordinary pods, then critical ones.
    */
-  readonly bands?: readonly DrainBand[];
-  /** Whether DaemonSet pods are evicted, last and without waiting for them. If absent, they are not. */
-  readonly evictDaemonPods?: { readonly fromOccupied: boolean; readonly fromEmpty: boolean };
-  /** With bands: DaemonSet pods are evicted band after band once all other pods are gone. If absent, each in its own band. */
-  readonly daemonPodsLast?: boolean;
+  readonly bands: readonly DrainBand[];
+  /** Whether DaemonSet pods are evicted, last and without waiting for them. */
+  readonly evictDaemonPods: { readonly fromOccupied: boolean; readonly fromEmpty: boolean };
+  /** With bands: DaemonSet pods are evicted band after band once all other pods are gone, or each in its own band. */
+  readonly daemonPodsLast: boolean;
   readonly evictionTimeoutMs: number;
   readonly evictionRetryMs: number;
   readonly delayAfterTaintMs: number;
   readonly cordon: boolean;
-  /** How long a drained node is kept for annotations that request a delay. 0 or absent: not at all. */
-  readonly deletionDelayTimeoutMs?: number;
+  /** How long a drained node is kept for annotations that request a delay. 0: not at all. */
+  readonly deletionDelayTimeoutMs: number;
 }
 
-/** When the cluster as a whole is frozen. Absent keys mean the Cluster Autoscaler's defaults. */
+/** When the cluster as a whole is frozen. */
 export interface ClusterPolicy {
-  /** This many unready nodes never matter. If absent, 3. */
-  readonly okUnreadyNodes?: number;
-  /** The share of registered nodes, from 0 to 1. If absent, 0.45. */
-  readonly maxUnreadyShare?: number;
-  /** How long a new node that is not ready counts as starting. If absent, 15 min. */
-  readonly maxStartupMs?: number;
-  /** Whether a cluster without a ready node may grow. If absent, it may. */
-  readonly scaleUpFromZero?: boolean;
-  /** Temporary taints. If absent, only the built-in ones. */
-  readonly taints?: TaintRules;
-  /** Whether a group known only by a cordoned node is assumed to add uncordoned nodes. If absent, it is not. */
-  readonly scaleFromUnschedulable?: boolean;
+  /** This many unready nodes never matter. */
+  readonly okUnreadyNodes: number;
+  /** The share of registered nodes, from 0 to 1. */
+  readonly maxUnreadyShare: number;
+  /** How long a new node that is not ready counts as starting. */
+  readonly maxStartupMs: number;
+  /** Whether a cluster without a ready node may grow. */
+  readonly scaleUpFromZero: boolean;
+  /** Temporary taints beside the built-in ones. */
+  readonly taints: TaintRules;
+  /** Whether a group known only by a cordoned node is assumed to add uncordoned nodes. */
+  readonly scaleFromUnschedulable: boolean;
 }
 
 /** Objects that request, reserve and limit capacity; all off by default, as in the Cluster Autoscaler. */
@@ -203,7 +205,7 @@ export interface CapacityPolicy {
   /** Whether ProvisioningRequest objects are served. */
   readonly requests: boolean;
   /** Room that is kept free on any nodes. If absent, none. */
-  readonly headroom?: readonly Headroom[];
+  readonly headroom: readonly Headroom[];
   readonly requestInitialBackoffMs: number;
   readonly requestMaxBackoffMs: number;
   /** How many requests' backoffs are remembered. */
@@ -212,14 +214,13 @@ export interface CapacityPolicy {
   readonly checksPerLoop: number;
   /** The time limit for those of one loop. */
   readonly checksTimeboxMs: number;
-  /** Only requests that name this instance are checked. If absent, only those that name none. */
-  readonly processorInstance?: string;
+  /** Only requests that name this instance are checked. If empty, only those that name none. */
+  readonly processorInstance: string;
 }
 
 export interface Policy {
-  /** If absent, all of it is off. */
-  readonly capacity?: CapacityPolicy;
-  readonly cluster?: ClusterPolicy;
+  readonly capacity: CapacityPolicy;
+  readonly cluster: ClusterPolicy;
   readonly scaleUp: ScaleUpPolicy;
   readonly scaleDown: ScaleDownPolicy;
   readonly backoff: BackoffPolicy;
@@ -229,3 +230,5 @@ export interface Policy {
 // What an hour of a group's node costs, from the first source that says so. Nothing is made up: a size may have no price.
 
 export type PriceSources = Pick<ScaleUpPolicy, 'prices' | 'groupPrices' | 'listPrices' | 'priceDiscounts' | 'paidNodes'>;
+
+export const NO_PRICES: PriceSources = { prices: undefined, groupPrices: {}, listPrices: undefined, priceDiscounts: [], paidNodes: [] };

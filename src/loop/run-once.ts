@@ -229,7 +229,7 @@ async function scaleDown(input: RunOnceInput, steps: Steps, progress: Progress, 
 
 /** A loop that simulates removals serves no pods: hence the limit. */
 function simulationTimer({ clock, policy }: LoopDeps): () => boolean {
-  const endsAtMs = clock.monotonic() + (policy.scaleDown.maxSimulationMs ?? Number.POSITIVE_INFINITY);
+  const endsAtMs = clock.monotonic() + policy.scaleDown.maxSimulationMs;
   return () => clock.monotonic() >= endsAtMs;
 }
 
@@ -305,7 +305,7 @@ async function writeCapacityStatuses(
   if (observation === undefined || statuses === undefined) return;
   const { policy, names } = deps;
   await statuses.write(capacityStatusWrites({ observation, state, policy, names, answers }), signal);
-  if (policy.capacity?.requests === true) await statuses.remove(expiredRequests(observation, policy.capacity), signal);
+  if (policy.capacity.requests) await statuses.remove(expiredRequests(observation, policy.capacity), signal);
 }
 
 function publish({ observation, state, rounds, podsWait = false }: Progress, { gauges }: LoopDeps): void {

@@ -19,14 +19,14 @@ function nodes(count: number, sick: number, createdAtMs = START_MS - 60 * MINUTE
 
 interface Scene {
   readonly nodes: readonly Node[];
-  readonly cluster?: ClusterPolicy;
+  readonly cluster?: Partial<ClusterPolicy>;
 }
 
 /** One loop after another that found the same nodes idle; a pod waits that only a new node of `b` can take. */
 async function loopOver(scene: Scene) {
   const policy = {
     ...aPolicy({ scaleUp: { enforceMinSize: false }, scaleDown: { unneededForMs: MINUTE, unreadyForMs: MINUTE, delayAfterAddMs: 0 } }),
-    ...(scene.cluster === undefined ? {} : { cluster: scene.cluster }),
+    ...(scene.cluster === undefined ? {} : { cluster: { ...aPolicy().cluster, ...scene.cluster } }),
   };
   const groups = [
     aGroup({ id: 'a', target: scene.nodes.length, instances: scene.nodes.map(({ name }) => anInstance({ node: name })) }),

@@ -44,7 +44,7 @@ export function costDocument(
   return {
     perHour: sum(boughtNow),
     upcomingPerHour: sum((pool) => boughtWith(pool, pool.upcoming ?? 0) - boughtNow(pool)),
-    discounted: (scaleUp.priceDiscounts ?? []).length > 0,
+    discounted: scaleUp.priceDiscounts.length > 0,
     unpriced: [...new Set(unpriced.map(({ vmSize }) => vmSize))],
     ...defined({
       currency: replica.currency,

@@ -9,7 +9,6 @@ import type { Config } from '../../config/types/config.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Random } from '../../lib/random.ts';
 import type { StoredText } from '../../domain/ports/stored-text.ts';
-import type { TaintRules } from '../../domain/taints.ts';
 import { ResourceNames } from '../../domain/resources.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
@@ -60,8 +59,8 @@ export async function connectBoth(input: ConnectInput): Promise<Connections> {
     ...defined({ signal }),
     options: {
       ...config.kubernetes,
-      followWorkloads: config.policy.scaleUp.proactive === true,
-      ...taintsOf(config),
+      followWorkloads: config.policy.scaleUp.proactive,
+      taints: config.policy.cluster.taints,
       ...capacityOf(config),
     },
   });
@@ -71,14 +70,9 @@ export async function connectBoth(input: ConnectInput): Promise<Connections> {
   return { names, kubernetes, cloud, store, rules, pauses };
 }
 
-/** Both sides use the same taint rules: taints of nodes that are not ready are the taints that a new node loses. */
-function taintsOf({ policy }: Config): { readonly taints?: TaintRules } {
-  return policy.cluster?.taints === undefined ? {} : { taints: policy.cluster.taints };
-}
-
 /** Only kinds of enabled features are watched. */
 function capacityOf({ policy }: Config): Pick<KubernetesOptions, 'capacity'> {
-  const { quotas = false, bufferController = false, bufferInjection = false, requests = false } = policy.capacity ?? {};
+  const { quotas, bufferController, bufferInjection, requests } = policy.capacity;
   const buffers = bufferController || bufferInjection;
   return quotas || buffers || requests ? { capacity: { quotas, buffers, requests } } : {};
 }
@@ -90,10 +84,10 @@ async function connectCloud(
 ): Promise<Pick<Connections, 'cloud' | 'store'>> {
   const { config, clock, random, log, metrics } = input;
   try {
-    const { scaleFromUnschedulable = false } = config.policy.cluster ?? {};
+    const { scaleFromUnschedulable } = config.policy.cluster;
     const location = await subscriptionAndRegion(input);
     const { startPatienceMs = 0 } = input;
-    const options = { ...config.azure, ...location, scaleFromUnschedulable, startPatienceMs, ...taintsOf(config) };
+    const options = { ...config.azure, ...location, scaleFromUnschedulable, startPatienceMs, taints: config.policy.cluster.taints };
     const store = input.sharedStore ?? (await connectSharedTexts({ config, scope: options, clock, log, metrics }));
     const cloud = connectAzure({
       options,

@@ -5,7 +5,6 @@ import { configError } from '../../lib/errors.ts';
 import { readDocuments } from '../sources/documents.ts';
 import { retailPrices } from './retail-prices.ts';
 import { oneOf, text, wholeNumber } from './value-types.ts';
-import { defined } from '../../lib/defined.ts';
 
 const EXPANDERS = ['priority', 'price', 'least-waste', 'least-nodes', 'most-pods', 'random'] as const;
 const LEVELS_ACCEPT = 'a map of priorities (whole numbers) to lists of patterns';
@@ -91,7 +90,8 @@ export function expandersOf({ expanders, priorities: levels, prices: table, reta
   ];
   return {
     expanders: chosen,
-    ...defined({ priorities: levels, prices: table }),
+    priorities: levels,
+    prices: table,
   };
 }
 

@@ -4,7 +4,6 @@ import { DEFAULT_DIFFERENCE_RATIOS } from '../../domain/policy.ts';
 import { expanderKeys, expandersOf, checkExpanders } from './expanders.ts';
 import { headroomOfCluster } from './headroom.ts';
 import { duration, flag, fraction, HOUR_MS, MINUTE_MS, number, SECOND_MS, text, wholeNumber } from './value-types.ts';
-import { defined } from '../../lib/defined.ts';
 
 /** Effectively no limit, and still a number that survives JSON and arithmetic. */
 const UNLIMITED = Number.MAX_SAFE_INTEGER;
@@ -268,5 +267,5 @@ export const capacity = z
     requestBackoffs: given.requestBackoffs,
     checksPerLoop: given.checkCapacityBatch ? given.checkCapacityBatchSize : 1,
     checksTimeboxMs: given.checkCapacityTimebox,
-    ...defined({ processorInstance: given.checkCapacityInstance }),
+    processorInstance: given.checkCapacityInstance ?? '',
   }));

@@ -133,7 +133,7 @@ export interface CapacityStatusInput {
 export function capacityStatusWrites({ observation, state, policy, names, answers = [] }: CapacityStatusInput): readonly StatusWrite[] {
   const { cluster, nowMs } = observation;
   const { capacity: objects } = cluster;
-  if (objects === undefined || policy.capacity === undefined) return [];
+  if (objects === undefined) return [];
   const { bufferController: controls, bufferInjection: injects } = policy.capacity;
   const nodes = [...cluster.nodes.values()];
   const quotas = (objects.quotas ?? []).map((quota) => statusWrite(quota, quotaStatus(quota, nodes, names, nowMs)));

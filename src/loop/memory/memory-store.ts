@@ -94,7 +94,7 @@ export class MemoryStore {
 
   #isNew(seen: Seen): boolean {
     if (!this.#differs(seen)) return false;
-    const { candidateTtlMs = 0 } = this.#deps.policy();
+    const { candidateTtlMs } = this.#deps.policy();
     return this.#text.sinceLastMs >= Math.min(IDLE_INTERVAL_MS, candidateTtlMs / SAVES_PER_TTL) || this.#isUrgent(seen);
   }
 
@@ -108,7 +108,7 @@ export class MemoryStore {
 
   /** Running timers are news in every loop, since the time of the save counts. undefined: none runs, or none would count. */
   #idleAtMs({ state, atMs }: Seen): number | undefined {
-    const { candidateTtlMs = 0 } = this.#deps.policy();
+    const { candidateTtlMs } = this.#deps.policy();
     return state.unneededSince.size === 0 || candidateTtlMs <= 0 ? undefined : atMs;
   }
 

@@ -10,6 +10,7 @@ import { type NodeGroup, NOTHING_KNOWN, type UnknownOfGroup } from '../../domain
 import type { Observation } from '../../domain/observation.ts';
 import type { Pod, PodShape } from '../../domain/pod.ts';
 import type { Policy } from '../../domain/policy.ts';
+import { wholePolicy, type StoredPolicy } from './stored-policy.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import type { LoopRecord } from '../../domain/ports/records.ts';
 import { defined } from '../../lib/defined.ts';
@@ -62,7 +63,7 @@ export function readDump(text: string, names: ResourceNames): Dump {
   return {
     observation,
     state: withDefaults(decode(body['state']) as StoredState, observation.nowMs),
-    policy: body['policy'] as Policy,
+    policy: wholePolicy(body['policy'] as StoredPolicy),
     excluded: body['excluded'] as readonly string[],
     scaleUpPlanned: body['scaleUpPlanned'] === 'unknown' ? 'unknown' : body['scaleUpPlanned'] === true,
     ...(body['fullGroups'] === undefined ? {} : { fullGroups: decode(body['fullGroups']) as NonNullable<LoopRecord['fullGroups']> }),

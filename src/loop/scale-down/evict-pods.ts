@@ -187,7 +187,7 @@ interface EvictionBand {
 export async function evictInOrder(onNode: PodsToEvict, deps: EvictDeps, signal: AbortSignal): Promise<EvictResult> {
   const { policy } = deps;
   const daemons = daemonsToEvict(onNode, policy);
-  const named = policy.bands ?? [];
+  const named = policy.bands;
   const bands = named.length > 0 ? inNamedBands(onNode.pods, daemons, policy) : plainBands(onNode.pods, policy);
   for (const [index, { pods, capMs }] of bands.filter((band) => band.pods.length > 0).entries()) {
     // guard: the evictions of each further band follow a look at the taint
@@ -203,7 +203,7 @@ export async function evictInOrder(onNode: PodsToEvict, deps: EvictDeps, signal:
 
 /** A pod's annotation overrides the policy. Terminating pods need no eviction. */
 function daemonsToEvict({ pods, daemons }: Pick<PodsToEvict, 'pods' | 'daemons'>, policy: DrainPolicy): readonly Pod[] {
-  const byPolicy = pods.length > 0 ? policy.evictDaemonPods?.fromOccupied : policy.evictDaemonPods?.fromEmpty;
+  const byPolicy = pods.length > 0 ? policy.evictDaemonPods.fromOccupied : policy.evictDaemonPods.fromEmpty;
   return daemons.filter((pod) => pod.deletionAtMs === undefined && (pod.daemonEviction ?? byPolicy ?? false));
 }
 
@@ -215,8 +215,8 @@ function plainBands(pods: readonly Pod[], { maxGracefulTerminationMs: capMs }: D
   ];
 }
 
-function inNamedBands(pods: readonly Pod[], daemons: readonly Pod[], { bands = [], daemonPodsLast }: DrainPolicy): readonly EvictionBand[] {
-  if (daemonPodsLast !== true) return namedBands([...pods, ...daemons], bands);
+function inNamedBands(pods: readonly Pod[], daemons: readonly Pod[], { bands, daemonPodsLast }: DrainPolicy): readonly EvictionBand[] {
+  if (!daemonPodsLast) return namedBands([...pods, ...daemons], bands);
   return [...namedBands(pods, bands), ...namedBands(daemons, bands)];
 }
 

@@ -35,8 +35,6 @@ interface TaintChange {
 
 /** API calls per loop that remove taints while soft taints are turned off. */
 const CLEAN_UP_CALLS = 10;
-/** The Cluster Autoscaler's `--max-bulk-soft-taint-time`. A slow API server must not delay the loop. */
-const MAX_TIME_MS = 3_000;
 /** Calls that are under way at once. The loop waits for them, and with it a pod that turns unschedulable meanwhile. */
 const AT_ONCE = 10;
 
@@ -45,7 +43,7 @@ const AT_ONCE = 10;
  * calls and time. A failure is logged and tried again in the next loop. Throws only `cancelled`.
  */
 export async function updateSoftTaints(input: SoftTaintInput, signal: AbortSignal): Promise<void> {
-  const { softTaintBudget, candidateTtlMs = 0 } = input.rules;
+  const { softTaintBudget, candidateTtlMs } = input.rules;
   const isOff = softTaintBudget <= 0;
   const plan = isOff ? { ...input.plan, unneeded: recentCandidates(input.observation, candidateTtlMs) } : input.plan;
   const changes = softTaintChanges(plan, input.observation).slice(0, isOff ? CLEAN_UP_CALLS : softTaintBudget);
@@ -54,7 +52,7 @@ export async function updateSoftTaints(input: SoftTaintInput, signal: AbortSigna
     for (let from = 0; from < changes.length && !within.aborted; from += AT_ONCE)
       await Promise.all(changes.slice(from, from + AT_ONCE).map((change) => applyChange(change, input, within)));
   };
-  const timeoutMs = input.rules.softTaintTimeMs ?? MAX_TIME_MS;
+  const timeoutMs = input.rules.softTaintTimeMs;
   // guard: the loop waits for soft taints no longer than their time
   const ended = await withTimeout(input.clock, { timeoutMs, signals: [signal], run });
   if (ended === 'timed-out') input.log.debug({ changes: changes.length, timeoutMs }, 'Soft taints take too long; the next loop goes on');

@@ -157,7 +157,7 @@ interface TimedBy {
 
 /** For one plan of a loop whose earlier plans took `spentMs`: together they are limited, since a long plan is about a world of the past. */
 export function planningTimer({ clock, policy }: TimedBy, spentMs: number): IsLate {
-  const { maxPlanningMs = Number.POSITIVE_INFINITY } = policy.scaleUp;
+  const { maxPlanningMs } = policy.scaleUp;
   const nowMs = clock.monotonic();
   const leftMs = maxPlanningMs - spentMs;
   const endsAt = nowMs + leftMs;

@@ -102,7 +102,7 @@ function publishGauges(report: LoopReport, observation: Observation, policy: Pol
   const { state } = report;
   publishDevices(observation, metrics);
   const counts = countNodes({ observation, state, policy });
-  publishNodes(counts, observation, policy.cluster?.taints, metrics);
+  publishNodes(counts, observation, policy.cluster.taints, metrics);
   metrics.safeToAutoscale.set(clusterProblem(observation, state, policy) === undefined ? 1 : 0);
   publishCapacity(report, observation, metrics);
   publishLimits(policy, observation.cloud.groups, metrics);
@@ -205,9 +205,9 @@ function publishLimits({ scaleUp, scaleDown }: Policy, groups: readonly NodeGrou
   // Sums the groups alone, as upstream does: dashboards divide by it.
   const most = groups.reduce((sum, { maxSize }) => sum + maxSize, 0);
   metrics.maxNodes.set(scaleUp.maxNodesTotal > 0 ? Math.min(scaleUp.maxNodesTotal, most) : most);
-  metrics.cpuLimits.set({ direction: 'minimum' }, scaleDown.minCoresTotal ?? 0);
+  metrics.cpuLimits.set({ direction: 'minimum' }, scaleDown.minCoresTotal);
   metrics.cpuLimits.set({ direction: 'maximum' }, scaleUp.maxCoresTotal);
-  metrics.memoryLimits.set({ direction: 'minimum' }, scaleDown.minMemoryTotalBytes ?? 0);
+  metrics.memoryLimits.set({ direction: 'minimum' }, scaleDown.minMemoryTotalBytes);
   metrics.memoryLimits.set({ direction: 'maximum' }, scaleUp.maxMemoryTotalBytes);
 }
 
@@ -227,7 +227,7 @@ function publishScaleDown({ scaleDown, state, startedAtMs }: LoopReport, policy:
     state.lastScaleDownFailureMs + delayAfterFailureMs,
   ];
   // With cooldowns per group, the cluster as a whole has no cooldown, as upstream.
-  metrics.scaleDownInCooldown.set(delaysPerGroup !== true && cooldownEnds.some((endMs) => startedAtMs < endMs) ? 1 : 0);
+  metrics.scaleDownInCooldown.set(!delaysPerGroup && cooldownEnds.some((endMs) => startedAtMs < endMs) ? 1 : 0);
   if (scaleDown === undefined) return;
   metrics.unneededNodes.set(scaleDown.unneeded.size);
   metrics.unremovableNodes.reset();

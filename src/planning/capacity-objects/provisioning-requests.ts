@@ -36,7 +36,7 @@ export function isCheck({ className }: ProvisioningRequest): boolean {
 function isServed(request: ProvisioningRequest, policy: CapacityPolicy): boolean {
   if (request.className === ATOMIC) return true;
   const { processorInstance } = request.parameters;
-  return isCheck(request) && (processorInstance ?? '') === (policy.processorInstance ?? '');
+  return isCheck(request) && (processorInstance ?? '') === policy.processorInstance;
 }
 
 function isOver({ status }: ProvisioningRequest): boolean {

@@ -23,10 +23,7 @@ export interface NodePrice {
  * Prices of the user precede list prices of Azure, less the configured discount. A Spot node never has the regular price, which would be
  * wrong. A Windows node has the user's price of its size, unless the user states one for Windows. undefined: the price is unknown.
  */
-export function nodePrice(
-  { groupPrices, prices, listPrices, priceDiscounts = [] }: PriceSources,
-  group: PricedGroup,
-): NodePrice | undefined {
+export function nodePrice({ groupPrices, prices, listPrices, priceDiscounts }: PriceSources, group: PricedGroup): NodePrice | undefined {
   const size = group.vmSize.toLowerCase();
   const system = group.template?.labels['kubernetes.io/os'] === 'windows' ? 'windows' : 'linux';
   const spot = group.priority === 'Spot' ? '/spot' : '';
@@ -52,9 +49,8 @@ function discounted(listPerHour: number, percent: number): number {
 
 /** The prices that decisions use: without those that are only shown. */
 export function decisivePrices(prices: PriceSources): PriceSources {
-  const { listPrices: _listPrices, ...stated } = prices;
   // guard: list prices that are read by default change no order of removals
-  return prices.listPrices?.onlyShown === true ? stated : prices;
+  return prices.listPrices?.onlyShown === true ? { ...prices, listPrices: undefined } : prices;
 }
 
 /**

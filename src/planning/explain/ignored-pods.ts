@@ -25,7 +25,7 @@ function describeIgnored(reason: IgnoredPodReason, pod: Pod, policy: ScaleUpPoli
     case 'too-young':
       return 'it is younger than the delay before pods cause a scale-up';
     case 'other-scheduler':
-      return `its scheduler ${shape.schedulerName} is not in scaleUp.allowedSchedulers (${(policy.allowedSchedulers ?? []).join(', ')})`;
+      return `its scheduler ${shape.schedulerName} is not in scaleUp.allowedSchedulers (${policy.allowedSchedulers.join(', ')})`;
     case 'consumes-request':
       return `it uses the capacity of ProvisioningRequest ${pod.consumes ?? ''}`;
   }

@@ -12,7 +12,7 @@ import { CPU, MEMORY } from '../../domain/resources.ts';
 import { priceOf } from '../expanders/node-price.ts';
 import { nodeListFacts } from '../facts/node-list-facts.ts';
 import { unusedCapacity } from './unused-capacity.ts';
-import type { PriceSources } from '../../domain/policy.ts';
+import { NO_PRICES, type PriceSources } from '../../domain/policy.ts';
 import { formatDuration } from '../../lib/duration.ts';
 
 const GIB = 2 ** 30;
@@ -82,7 +82,7 @@ export function explainNodes(plan: ScaleDownPlan, observation: Observation): rea
 }
 
 /** The kinds of blockers; the one with the most cores comes first. A check that is remembered counts under its own reason. */
-export function totalsByBlocker(plan: ScaleDownPlan, observation: Observation, prices: PriceSources = {}): readonly BlockerTotal[] {
+export function totalsByBlocker(plan: ScaleDownPlan, observation: Observation, prices: PriceSources = NO_PRICES): readonly BlockerTotal[] {
   const { podsByNode } = observation.cluster;
   const kept = new Map(plan.kept.map((entry) => [entry.node, entry]));
   const totals = new Map<string, Sum>();

@@ -158,7 +158,7 @@ export class ClusterMinimum {
 
   /** Counts all registered nodes, of any owner, except leaving and virtual nodes. */
   constructor(context: ScaleDownContext) {
-    const { minCoresTotal = 0, minMemoryTotalBytes = 0 } = context.policy.scaleDown;
+    const { minCoresTotal, minMemoryTotalBytes } = context.policy.scaleDown;
     if (minCoresTotal === 0 && minMemoryTotalBytes === 0) return;
     const counted = [...context.observation.cluster.nodes.values()].filter((node) => !isLeaving(node, context) && !isVirtual(node.labels));
     if (minCoresTotal > 0) this.#cpuMillis = total(counted, CPU) - minCoresTotal * 1000;

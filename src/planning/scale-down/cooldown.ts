@@ -25,7 +25,7 @@ export function cooldownReason(context: ScaleDownContext, scaleUpPlanned: boolea
 
 /** What the cluster as a whole cools down after, and until when: milliseconds since the epoch. Empty if delays apply to single groups. */
 function cooldowns(state: LoopState, rules: ScaleDownPolicy): readonly (readonly [after: string, endsAtMs: number])[] {
-  if (rules.delaysPerGroup === true) return [];
+  if (rules.delaysPerGroup) return [];
   return [
     ['a scale-up', state.lastScaleUpMs + rules.delayAfterAddMs],
     ['a failed removal', state.lastScaleDownFailureMs + rules.delayAfterFailureMs],
@@ -46,7 +46,7 @@ export function cooldownEndMs(state: LoopState, rules: ScaleDownPolicy, nowMs: n
 export function groupCooldownEndMs({ id, options }: NodeGroup, { observation, state, policy }: ScaleDownContext): number | undefined {
   const times = state.groupTimes.get(id);
   if (times === undefined) return undefined;
-  const rules = policy.scaleDown.delaysPerGroup === true ? policy.scaleDown : undefined;
+  const rules = policy.scaleDown.delaysPerGroup ? policy.scaleDown : undefined;
   const delays: readonly (readonly [sinceMs: number | undefined, delayMs: number | undefined])[] = [
     [times.scaleUpMs, options.delayAfterAddMs ?? rules?.delayAfterAddMs],
     [times.scaleDownMs, options.delayAfterDeleteMs ?? rules?.delayAfterDeleteMs],

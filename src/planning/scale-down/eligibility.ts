@@ -143,7 +143,7 @@ function findUseVerdict(
 ): Candidate | UnremovableNode {
   const { node } = known;
   const { policy, observation } = context;
-  if (!node.readiness.ready && policy.scaleDown.unreadyEnabled === false) return { node: node.name, reason: 'ScaleDownUnreadyDisabled' };
+  if (!node.readiness.ready && !policy.scaleDown.unreadyEnabled) return { node: node.name, reason: 'ScaleDownUnreadyDisabled' };
   // Reserved room does not count as use of the node: it only must be found elsewhere if the node is removed.
   const facts = factsOf(present);
   const pods = facts.hasHolds ? present.filter((pod) => !isReservation(pod)) : present;
@@ -184,7 +184,7 @@ function utilizationAndThreshold(
   const options = {
     nowMs: observation.nowMs,
     ignoreDaemonPods: group.options.ignoreDaemonSetsUtilization ?? rules.ignoreDaemonSetsUtilization,
-    ignoreMirrorPods: rules.ignoreMirrorPodsUtilization === true,
+    ignoreMirrorPods: rules.ignoreMirrorPodsUtilization,
   };
   return {
     utilization: claimUtilization(node, pods) ?? utilizationOf(node, pods, options),

@@ -105,7 +105,7 @@ function podsToPlace(input: ScaleUpInput, toPlan: PodsToPlan): PodsToPlace {
   return {
     ...toPlan,
     pods: toPlan.pods.toSorted(byPrecedence),
-    booked: policy.capacity?.requests === true ? bookedPods(observation, request?.granted) : [],
+    booked: policy.capacity.requests ? bookedPods(observation, request?.granted) : [],
     daemons: [...toPlan.ignored].filter(([, verdict]) => isDaemonVerdict(verdict)).map(([pod]) => pod),
     displaced: displacedPods(observation, leavingNodes(input)),
   };

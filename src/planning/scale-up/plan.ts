@@ -49,7 +49,7 @@ function* planForPending(input: ScaleUpInput, { pods, ignored }: SortedPods, tri
   const toPlan: PodsToPlan = { pods, ignored, waiting: [], last: [], byPriority: true, tries };
   const expected = expectedPods(observation, policy.scaleUp, pods.length);
   const buffers = injectableBufferPods(input, pods.length + expected.pods.length);
-  if (policy.scaleUp.proactive !== true && policy.capacity?.bufferInjection !== true) return yield* planForPods(input, toPlan);
+  if (!policy.scaleUp.proactive && !policy.capacity.bufferInjection) return yield* planForPods(input, toPlan);
   const plan = yield* planForPods(input, { ...toPlan, pods: [...pods, ...expected.pods, ...buffers.pods] });
   const injected = expected.pods.length + buffers.pods.length;
   return { ...plan, injection: { injected, skipped: expected.skipped + buffers.skipped } };
@@ -81,9 +81,9 @@ function injectableBufferPods(
   others: number,
 ): { readonly pods: readonly Pod[]; readonly skipped: number } {
   const { capacity } = observation.cluster;
-  if (policy.capacity?.bufferInjection !== true || capacity === undefined) return { pods: [], skipped: 0 };
+  if (!policy.capacity.bufferInjection || capacity === undefined) return { pods: [], skipped: 0 };
   const ready = readyBuffers(capacity).filter((buffer) => !isExpendable(buffer, policy.scaleUp));
-  const allowed = Math.max(0, (policy.scaleUp.podInjectionLimit ?? MAX_CLUSTER_PODS) - others);
+  const allowed = Math.max(0, Math.min(MAX_CLUSTER_PODS, policy.scaleUp.podInjectionLimit) - others);
   const pods = bufferPods(ready, observation.nowMs, Math.min(allowed, MAX_CLUSTER_PODS));
   return { pods, skipped: ready.reduce((sum, { replicas }) => sum + replicas, 0) - pods.length };
 }
@@ -99,7 +99,7 @@ function sortPendingPods(input: Pick<ScaleUpInput, 'observation' | 'state' | 'po
   const ignored = new Map<Pod, PodVerdict>();
   const gpus = gpuIndexes(names);
   for (const pod of observation.cluster.pendingPods) {
-    const consumes = policy.capacity?.requests === true && pod.consumes !== undefined;
+    const consumes = policy.capacity.requests && pod.consumes !== undefined;
     const reason = consumes ? 'consumes-request' : reasonToIgnore(pod, input, gpus);
     if (reason === undefined) pods.push(pod);
     else ignored.set(pod, { kind: 'ignored', reason });

@@ -3,6 +3,7 @@
  * an input. Must not know files, nor how the lines are compared.
  */
 import { compareText } from '../../lib/comparison.ts';
+import { NO_PRICES } from '../../domain/policy.ts';
 import type { NodeGroupId, NodeName } from '../../domain/ids.ts';
 import type { LoopReport } from '../../domain/loop-report.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
@@ -99,7 +100,7 @@ const EMPTY: ShadowMemory = {
   leaving: new Map(),
 };
 
-function recordedPools({ cloud }: Observation, { prices = {} }: LoopReport): readonly RecordedPool[] {
+function recordedPools({ cloud }: Observation, { prices = NO_PRICES }: LoopReport): readonly RecordedPool[] {
   return cloud.groups.map((group) => {
     const { id, minSize: min, maxSize: max, vmSize } = group;
     const perHour = priceOf(prices, group);

@@ -17,7 +17,7 @@ export function recallMemory(
   state: LoopState,
   saved: SavedMemory,
   { nowMs, cluster }: Observation,
-  { candidateTtlMs = 0 }: ScaleDownPolicy,
+  { candidateTtlMs }: ScaleDownPolicy,
 ): LoopState {
   // If the clock of the earlier process was ahead, its times would seem to lie in the future.
   const aheadMs = Math.max(0, saved.savedAtMs - nowMs);

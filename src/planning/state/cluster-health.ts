@@ -11,7 +11,6 @@ import { nodeListFacts } from '../facts/node-list-facts.ts';
 import { countNodes, type NodeCounts } from './node-counts.ts';
 
 /** The Cluster Autoscaler's defaults of `--ok-total-unready-count` and `--max-total-unready-percentage`. */
-const DEFAULTS = { okUnreadyNodes: 3, maxUnreadyShare: 0.45, scaleUpFromZero: true };
 
 /** Why the whole cluster is frozen. */
 interface ClusterProblem {
@@ -22,7 +21,7 @@ interface ClusterProblem {
 
 /** Unhealthy only if both limits are exceeded. Nodes that are starting, stopped or leaving do not count as unready. */
 function isHealthy({ unready, registered }: Pick<NodeCounts, 'unready' | 'registered'>, policy: Policy): boolean {
-  const { okUnreadyNodes, maxUnreadyShare } = { ...DEFAULTS, ...policy.cluster };
+  const { okUnreadyNodes, maxUnreadyShare } = policy.cluster;
   return unready <= okUnreadyNodes || unready <= maxUnreadyShare * registered;
 }
 
@@ -40,7 +39,7 @@ export function isGroupHealthy(
  */
 export function unhealthyGroups(observation: Observation, state: LoopState, policy: Policy): ReadonlyMap<NodeGroupId, string> {
   const unhealthy = new Map<NodeGroupId, string>();
-  const { okUnreadyNodes } = { ...DEFAULTS, ...policy.cluster };
+  const { okUnreadyNodes } = policy.cluster;
   const withoutNode = state.unregisteredSince?.size ?? 0;
   if (countNotReady(observation) + withoutNode <= okUnreadyNodes) return unhealthy;
   for (const [group, counts] of countNodes({ observation, state, policy }).byGroup) {
@@ -53,7 +52,7 @@ export function unhealthyGroups(observation: Observation, state: LoopState, poli
 
 /** Why nothing is scaled in this loop, or undefined. */
 export function clusterProblem(observation: Observation, state: LoopState, policy: Policy): ClusterProblem | undefined {
-  const { scaleUpFromZero, okUnreadyNodes } = { ...DEFAULTS, ...policy.cluster };
+  const { scaleUpFromZero, okUnreadyNodes } = policy.cluster;
   // The common case skips the full count.
   if (scaleUpFromZero && countNotReady(observation) <= okUnreadyNodes) return undefined;
   const { total } = countNodes({ observation, state, policy });

@@ -207,7 +207,7 @@ export function unreadyForMsOf(
 export function brokenNodes(observation: Observation, state: LoopState, policy: Policy): ReadonlyMap<NodeGroupId, number> {
   const { cluster, cloud, nowMs } = observation;
   const broken = new Map<NodeGroupId, number>();
-  if (!policy.scaleDown.enabled || policy.scaleDown.unreadyEnabled === false) return broken;
+  if (!policy.scaleDown.enabled || !policy.scaleDown.unreadyEnabled) return broken;
   for (const node of nodeListFacts(cluster.nodes).unready) {
     const { name } = node;
     // Our own timer, since conditions and taints do not show reliably when a node stopped working. It runs only for nodes that could be

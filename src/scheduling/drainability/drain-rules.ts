@@ -78,16 +78,13 @@ export const safeToEvict: DrainRule = (pod, context) => {
   return byBudget?.kind === 'block' && !byBudget.passing ? byBudget : { kind: 'move' };
 };
 
-/** The Cluster Autoscaler's default of `--blocking-system-pod-distruption-timeout`. */
-const BLOCKS_FOR_MS = 3_600_000;
-
 /**
  * A young kube-system pod without a budget blocks its node. An old one does not by this rule; unlike in the Cluster Autoscaler the rules
  * that follow still apply, so its annotations and volumes count.
  */
 export const systemPod: DrainRule = (pod, context) => {
   if (!context.policy.skipNodesWithSystemPods || pod.namespace !== 'kube-system') return undefined;
-  const { systemPodBlocksForMs = BLOCKS_FOR_MS } = context.policy;
+  const { systemPodBlocksForMs } = context.policy;
   if (context.budgetsOf(pod).length > 0 || pod.createdAtMs + systemPodBlocksForMs < context.nowMs) return undefined;
   return blockVerdict('UnmovableKubeSystemPod', 'in kube-system without a PodDisruptionBudget');
 };
@@ -116,7 +113,7 @@ function missingOwner(pod: Pod, { owners, policy }: DrainContext): DrainVerdict 
   const state = owner === undefined ? undefined : owners.get(ownerKey(owner));
   if (owner === undefined || state === undefined) return undefined;
   if (!state.exists) return blockVerdict('ControllerNotFound', ownerKey(owner));
-  const { minReplicaCount = 0 } = policy;
+  const { minReplicaCount } = policy;
   if (state.desired === undefined || state.desired >= minReplicaCount) return undefined;
   return blockVerdict(
     'MinReplicasReached',

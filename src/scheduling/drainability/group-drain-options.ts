@@ -22,7 +22,7 @@ export function policyForDrains(policy: Policy, own: DrainOptions | undefined): 
   if (own === undefined) return policy;
   const { scaleDown, drain } = policy;
   const capMs = own.maxGracefulTerminationMs;
-  const bands = capMs === undefined || drain.bands === undefined ? {} : { bands: drain.bands.map((band) => cappedBand(band, capMs)) };
+  const bands = capMs === undefined ? {} : { bands: drain.bands.map((band) => cappedBand(band, capMs)) };
   return {
     ...policy,
     drain: {

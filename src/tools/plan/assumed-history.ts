@@ -49,7 +49,7 @@ export function storedPrices(
   region: string,
   { readFile }: Pick<Terminal, 'readFile'>,
 ): Pick<ScaleUpPolicy, 'listPrices'> {
-  if (settings === undefined) return {};
+  if (settings === undefined) return { listPrices: undefined };
   const { file, currency, byDefault: onlyShown } = settings;
   const without = (why: string) => ({
     listPrices: { table: {}, remarks: [`List prices are not used: ${why}.`], ...defined({ onlyShown }) },

@@ -10,6 +10,7 @@ import { START_MS } from '../../support/builders.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { silentLog } from '../../support/silent-log.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { NO_PRICES } from '../../../src/domain/policy.ts';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -27,7 +28,7 @@ const aRecord = (change: { readonly directory?: string | undefined; readonly mos
 /** A loop each hour; in every second one the other autoscaler has changed the size. */
 async function live(record: ShadowRecord, hours: number): Promise<void> {
   for (let hour = 0; hour < hours; hour++) {
-    const prices = { prices: { standard_d4s_v5: 1 } };
+    const prices = { ...NO_PRICES, prices: { standard_d4s_v5: 1 } };
     record.observe({
       ...aReport({ afterMs: clock.now() - START_MS, target: 1 + (hour % 2), group: { vmSize: 'Standard_D4s_v5' } }),
       prices,

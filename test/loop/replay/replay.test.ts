@@ -11,7 +11,7 @@ import { templateHash } from '../../../src/planning/promises/broken-promise.ts';
 import { podClass } from '../../../src/planning/state/increases/pods-of-increases.ts';
 import type { LoopRecord } from '../../../src/domain/ports/records.ts';
 import { aBudget, aGroup, aNode, anInstance, aPod, aShape, aTemplate, resourceNames, START_MS } from '../../support/builders.ts';
-import { aPolicy } from '../../support/policy.ts';
+import { aPolicy, FIRST_POLICY } from '../../support/policy.ts';
 import { aStage } from '../support.ts';
 import { aState } from '../../support/state.ts';
 
@@ -157,6 +157,26 @@ describe('a dumped decision', () => {
     expect(ups.at(-1)?.stateBefore.increases.size).toBe(1);
     expect([...(ups.at(-1)?.scaleUp[0]?.verdicts.values() ?? [])].map(({ kind }) => kind)).toContain('fits-upcoming-node');
     for (const record of ups) expect(replayed(record).equal).toBe(true);
+  });
+
+  it('of a version whose policy had fewer members comes out the same', async () => {
+    const stage = aStage({ groups: [aGroup({ id: 'a', target: 0 })], pods: [aPod({ name: 'web' })] });
+    await stage.runOnce();
+    const up = stage.records.find((record) => record.scaleUp.length > 0);
+    if (up === undefined) throw new Error('no scale-up was recorded');
+    const text = dumpRecord(up, resourceNames);
+    const { policy, ...dump } = JSON.parse(text) as { readonly policy: Readonly<Record<string, object>> };
+    const of = (section: string, keys: readonly string[]) =>
+      Object.fromEntries(Object.entries(policy[section] ?? {}).filter(([key]) => keys.includes(key)));
+    const older = {
+      scaleUp: of('scaleUp', Object.keys(FIRST_POLICY.scaleUp)),
+      scaleDown: of('scaleDown', Object.keys(FIRST_POLICY.scaleDown)),
+      drain: of('drain', Object.keys(FIRST_POLICY.drain)),
+      backoff: policy['backoff'],
+    };
+    const read = readDump(JSON.stringify({ ...dump, policy: older }), resourceNames);
+    expect(read.policy).toEqual(readDump(text, resourceNames).policy);
+    expect(replayDump(read, resourceNames).equal).toBe(true);
   });
 
   it('shows when the plan is another one', async () => {

@@ -100,7 +100,7 @@ it.each([
 it('removals from before the wall clock was set back hide none that have left the window', () => {
   let now = START_MS + 5 * MINUTE;
   const clock = Object.assign(new FakeClock(START_MS), { now: () => now });
-  const guard = new RemovalGuard(clock, { maxRemovalsPerWindow: 3, removalWindowMs: 10 * MINUTE });
+  const guard = new RemovalGuard(clock, { maxRemovalsPerWindow: 3, maxEmptyRemovalsPerWindow: undefined, removalWindowMs: 10 * MINUTE });
   expect(guard.admit({ others: 1 })).toBe(true);
   now = START_MS;
   expect([guard.admit({ others: 2 }), guard.admit({ others: 1 })]).toEqual([true, false]);

@@ -56,7 +56,7 @@ function told({
   );
 }
 
-const notFromZero = { cluster: { scaleUpFromZero: false } };
+const notFromZero = { cluster: { ...aPolicy().cluster, scaleUpFromZero: false } };
 const sick = Array.from({ length: 5 }, (_, index) => aNode({ name: `n-${index}`, readiness: index === 0 ? aNode().readiness : unready }));
 const late: CloudEvent = {
   kind: 'increase-failed',

@@ -8,6 +8,7 @@ import { createMetrics } from '../../../src/telemetry/metrics.ts';
 import { aCluster, aGroup, aNode, anObservation, aPod } from '../../support/builders.ts';
 import { aLoopReport, aScaleDownPlan } from '../../support/loop-report.ts';
 import { valueOf } from '../../loop/support.ts';
+import { NO_PRICES } from '../../../src/domain/policy.ts';
 
 const nodes = ['a-0', 'a-1', 'a-2', 'else'].map((name) => aNode({ name, cpu: '4', memory: '16Gi' }));
 const pods = [aPod({ nodeName: 'a-0', cpu: '1', memory: '4Gi' }), aPod({ nodeName: 'a-1', cpu: '3', memory: '2Gi' })];
@@ -29,7 +30,7 @@ describe('waste by blocker', () => {
   it('is what no pod asks for on nodes that stay, in cores, bytes and money', async () => {
     const metrics = createMetrics();
     const { waste } = metrics;
-    wastedCapacity(metrics)({ ...aReport({ kept }), prices: { prices: { standard_d4s_v5: 0.2 } } });
+    wastedCapacity(metrics)({ ...aReport({ kept }), prices: { ...NO_PRICES, prices: { standard_d4s_v5: 0.2 } } });
     const pdb = { reason: 'BlockedByPod', blocker: 'NotEnoughPdb' };
     expect(await valueOf(waste.cores, pdb)).toBe(3);
     expect(await valueOf(waste.memory, pdb)).toBe(12 * 2 ** 30);
@@ -113,7 +114,7 @@ describe('the numbers of kept nodes and of waste', () => {
                   },
                 ],
           );
-          const report = { ...aReport({ kept: found, inhibited }), prices: { prices: { standard_d4s_v5: 0.2 } } };
+          const report = { ...aReport({ kept: found, inhibited }), prices: { ...NO_PRICES, prices: { standard_d4s_v5: 0.2 } } };
           observe(report);
           if (inhibited !== undefined || found.length === 3) expect(await rowsOfMetrics(metrics)).toEqual(rowsOfDocument(report));
           const counts = (await metrics.scaleDown.kept.get()).values;

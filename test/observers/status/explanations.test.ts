@@ -5,6 +5,7 @@ import type { UnremovableNode } from '../../../src/domain/plan.ts';
 import { describeExplanations } from '../../../src/observers/status/explanations.ts';
 import { anInstance, aNode, aPod, START_MS } from '../../support/builders.ts';
 import { aReport, GROUP } from '../history/support.ts';
+import { NO_PRICES } from '../../../src/domain/policy.ts';
 
 const full: PodVerdict = { kind: 'helpless', byGroup: [{ group: GROUP, skip: { kind: 'max-size', max: 1 } }] };
 const backoff: PodVerdict = { kind: 'helpless', byGroup: [{ group: GROUP, skip: { kind: 'backoff', untilMs: 0, cause: 'x' } }] };
@@ -24,7 +25,10 @@ const instances = ['a-0', 'a-1'].map((node) => anInstance({ node }));
 describe('the explanations of the status', () => {
   it('has the largest groups of pods with their fix, and what keeps nodes', () => {
     const plan = { verdicts: verdicts([pods('small', 1), backoff], [pods('big', 3), full], [pods('new', 2), coming]) };
-    const report = { ...aReport({ plan, nodes, instances, scaleDown: { kept } }), prices: { prices: { standard_d4s_v5: 0.2 } } };
+    const report = {
+      ...aReport({ plan, nodes, instances, scaleDown: { kept } }),
+      prices: { ...NO_PRICES, prices: { standard_d4s_v5: 0.2 } },
+    };
     expect(describeExplanations(report, (verdict) => (verdict === full ? 'raise the maximum' : undefined))).toEqual({
       summary: '6 pods pending: 3 need a change, 1 waits for a pool, 2 have nodes coming',
       pods: [

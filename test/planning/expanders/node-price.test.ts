@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { NodeGroup } from '../../../src/domain/node-group.ts';
-import type { PriceSources } from '../../../src/domain/policy.ts';
+import { NO_PRICES, type PriceSources } from '../../../src/domain/policy.ts';
 import { nodePrice } from '../../../src/planning/expanders/node-price.ts';
 import { describeDiscount } from '../../../src/planning/explain/amounts.ts';
 import { aGroup } from '../../support/builders.ts';
@@ -18,7 +18,7 @@ const off = (sizes: string, percent: number, priority: 'Regular' | 'Spot' = 'Reg
 const thirty = { listPerHour: 0.27, percent: 30 };
 
 describe('the price of a node', () => {
-  it.each<[string, PriceSources, Partial<NodeGroup>, unknown]>([
+  it.each<[string, Partial<PriceSources>, Partial<NodeGroup>, unknown]>([
     ['is the list price without a discount', { listPrices }, {}, { perHour: 0.27 }],
     [
       'is less by the discount of its size',
@@ -66,7 +66,7 @@ describe('the price of a node', () => {
     ],
     ['of an unlisted size is unknown', { listPrices, priceDiscounts: [off('*', 30)] }, { vmSize: 'constructor' }, undefined],
   ])('%s', (_, prices, part, expected) => {
-    expect(nodePrice(prices, group(part))).toEqual(expected);
+    expect(nodePrice({ ...NO_PRICES, ...prices }, group(part))).toEqual(expected);
   });
 });
 

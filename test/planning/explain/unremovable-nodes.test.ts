@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { explainNodes, totalsByBlocker } from '../../../src/planning/explain/unremovable-nodes.ts';
 import { aBudget, aNode, aPod, START_MS } from '../../support/builders.ts';
 import { MINUTE, observe, plan, pool, sinceMinutes, type World } from '../scale-down/world.ts';
+import { NO_PRICES } from '../../../src/domain/policy.ts';
 
 /** p-0 goes; p-1 waits for its time; p-2, p-3 carry pods that block; p-4 is full; q-0 keeps the minimum; x is nobody's. */
 const WORLD: World = {
@@ -47,7 +48,7 @@ describe('explaining a plan', () => {
   });
 
   it('adds up what each blocker holds back, in cores, GiB and money, for our own nodes', () => {
-    const totals = totalsByBlocker(plan(WORLD), observe(WORLD), { prices: { standard_d4s_v5: 0.25 } });
+    const totals = totalsByBlocker(plan(WORLD), observe(WORLD), { ...NO_PRICES, prices: { standard_d4s_v5: 0.25 } });
     const one = { nodes: 1, cores: 4, memoryGib: 16, perHour: 0.25 };
     expect(totals).toEqual([
       { reason: 'BlockedByPod', blockedBy: 'NotEnoughPdb', ...one, wastedPerHour: 0.25 * 0.75, examples: ['p-3'] },

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { idleCost, savedByRemovals } from '../../../src/planning/expanders/node-price.ts';
 import { costOfNew, paidLeft, paidUses, takePaid } from '../../../src/planning/facts/paid-nodes.ts';
 import { aCluster, aGroup, aNode, anObservation } from '../../support/builders.ts';
+import { NO_PRICES } from '../../../src/domain/policy.ts';
 
 const D8 = 'standard_d8s_v5';
 const vmSize = 'Standard_D8s_v5';
@@ -57,16 +58,16 @@ describe('paid nodes', () => {
     const group = aGroup({ id: 'a', vmSize, target: 3 });
     const saved = savedByRemovals(
       [group, group],
-      { prices: { [D8]: 0.4 }, paidNodes: paidSizes },
+      { ...NO_PRICES, prices: { [D8]: 0.4 }, paidNodes: paidSizes },
       observed([{ id: 'a', vmSize, target: 3 }]),
     );
     expect(saved).toEqual([0.4, 0]);
-    expect(savedByRemovals([group], { prices: { [D8]: 0.4 } }, observed([]))).toEqual([0.4]);
+    expect(savedByRemovals([group], { ...NO_PRICES, prices: { [D8]: 0.4 } }, observed([]))).toEqual([0.4]);
   });
 
   it('that are idle cost their price, or an unknown amount', () => {
     const idle = use(3, []);
-    expect(idle && idleCost(idle, { prices: { [D8]: 0.4 } })).toBeCloseTo(1.2);
-    expect(idle && idleCost(idle, {})).toBeUndefined();
+    expect(idle && idleCost(idle, { ...NO_PRICES, prices: { [D8]: 0.4 } })).toBeCloseTo(1.2);
+    expect(idle && idleCost(idle, NO_PRICES)).toBeUndefined();
   });
 });

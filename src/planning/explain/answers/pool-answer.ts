@@ -148,7 +148,7 @@ function knownOf({ input, history, remainingWrites }: AnswerInput, group: NodeGr
 }
 
 function paidOf({ observation, policy }: AnswerInput['input'], { vmSize, priority }: NodeGroup): PoolAnswer['paid'] {
-  const paid = policy.scaleUp.paidNodes?.filter(({ size }) => priority === 'Regular' && size === vmSize.toLowerCase());
+  const paid = policy.scaleUp.paidNodes.filter(({ size }) => priority === 'Regular' && size === vmSize.toLowerCase());
   const [use] = paidUses(paid, observation);
   return use === undefined ? undefined : { count: use.count, running: use.running, idle: use.idle };
 }

@@ -71,7 +71,7 @@ function remediesForMinimum({ id, minSize }: NodeGroup, { labels }: Node): reado
 }
 
 function remediesForClusterMinimum({ detail = '' }: UnremovableNode, { node, input }: KeptNode): readonly RemovalRemedy[] {
-  const { minCoresTotal = 0, minMemoryTotalBytes = 0 } = input.policy.scaleDown;
+  const { minCoresTotal, minMemoryTotalBytes } = input.policy.scaleDown;
   const cores = Math.max(0, minCoresTotal - Math.ceil((node.capacity[CPU] ?? 0) / 1000));
   const gib = Math.max(0, Math.floor((minMemoryTotalBytes - (node.capacity[MEMORY] ?? 0)) / 2 ** 30));
   const changes: readonly Change[] = [
@@ -173,7 +173,7 @@ function remediesByBudget({ shape }: Pod, { namespace, name }: Workload): readon
 }
 
 function remediesForReplicas(pod: Pod, workload: Workload, { input }: KeptNode): readonly RemovalRemedy[] {
-  const { minReplicaCount = 0 } = input.policy.scaleDown;
+  const { minReplicaCount } = input.policy.scaleDown;
   const from = countReplicas(workload, input);
   return [
     ...(isScalable(workload) ? one({ kind: 'scale-workload', workload, from, to: minReplicaCount }, 2) : []),

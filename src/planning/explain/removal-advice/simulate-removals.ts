@@ -147,9 +147,13 @@ function withPassedTimers(state: LoopState, { cluster, nowMs }: Observation): Lo
 
 /** Limits of how much is removed at once, not of what is removed. */
 function withoutRates(policy: Policy): Policy {
-  const { maxEmptyRemovalsPerWindow: _empty, ...scaleDown } = policy.scaleDown;
-  const limits = { maxParallel: UNLIMITED, maxParallelDrains: UNLIMITED, maxRemovalsPerWindow: UNLIMITED };
-  return { ...policy, scaleDown: { ...scaleDown, ...limits } };
+  const most = {
+    maxParallel: UNLIMITED,
+    maxParallelDrains: UNLIMITED,
+    maxRemovalsPerWindow: UNLIMITED,
+    maxEmptyRemovalsPerWindow: undefined,
+  };
+  return { ...policy, scaleDown: { ...policy.scaleDown, ...most } };
 }
 
 /** Why the node is not removed; undefined if it is. An inhibited plan has no reason of a single node. */

@@ -41,9 +41,9 @@ export interface SimilarityRules {
 /** The rules of the policy, with the defaults for what it does not set. */
 export function similarityRulesOf({ balancingIgnoreLabels, balancingLabels, differenceRatios }: ScaleUpPolicy): SimilarityRules {
   return {
-    ignoredLabels: balancingIgnoreLabels ?? [],
-    labels: balancingLabels ?? [],
-    ratios: differenceRatios ?? DEFAULT_DIFFERENCE_RATIOS,
+    ignoredLabels: balancingIgnoreLabels,
+    labels: balancingLabels,
+    ratios: differenceRatios,
   };
 }
 

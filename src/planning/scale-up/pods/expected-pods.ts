@@ -26,9 +26,9 @@ export function expectedPods(
   others: number,
 ): ExpectedPods {
   const { workloads = [] } = cluster;
-  if (policy.proactive !== true || workloads.length === 0) return NONE;
+  if (!policy.proactive || workloads.length === 0) return NONE;
   const known = podsByController(cluster);
-  const allowed = Math.min(MAX_CLUSTER_PODS, Math.max(0, (policy.podInjectionLimit ?? MAX_CLUSTER_PODS) - others));
+  const allowed = Math.min(MAX_CLUSTER_PODS, Math.max(0, policy.podInjectionLimit - others));
   const pods: Pod[] = [];
   let skipped = 0;
   for (const { uid, desired } of workloads) {

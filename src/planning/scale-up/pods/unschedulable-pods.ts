@@ -56,7 +56,7 @@ export function schedulingStateOf(
   policy: Pick<ScaleUpPolicy, 'allowedSchedulers' | 'bypassedSchedulers'>,
   isNominated: boolean,
 ): 'refused' | 'unseen' | 'other-scheduler' | 'not-unschedulable' | 'nominated' {
-  const allowed = policy.allowedSchedulers ?? [];
+  const allowed = policy.allowedSchedulers;
   if (allowed.length > 0 && !allowed.includes(pod.shape.schedulerName)) return 'other-scheduler';
   if (pod.deletionAtMs !== undefined) return 'not-unschedulable';
   if (isNominated) return 'nominated';
@@ -65,13 +65,13 @@ export function schedulingStateOf(
 }
 
 function isBypassed({ shape, unseen }: Pod, { bypassedSchedulers }: Pick<ScaleUpPolicy, 'bypassedSchedulers'>): boolean {
-  return unseen === true && bypassedSchedulers?.includes(shape.schedulerName) === true;
+  return unseen === true && bypassedSchedulers.includes(shape.schedulerName);
 }
 
 /** A pod's own delay may only lengthen the delay of the policy. */
 function newPodDelayMs({ shape, scaleUpDelayMs = 0 }: Pod, policy: ScaleUpPolicy, gpus: readonly number[]): number {
   const wantsGpu = gpus.some((index) => (shape.requests[index] ?? 0) > 0);
-  return Math.max(policy.newPodDelayMs, scaleUpDelayMs, wantsGpu ? (policy.newGpuPodDelayMs ?? 0) : 0);
+  return Math.max(policy.newPodDelayMs, scaleUpDelayMs, wantsGpu ? policy.newGpuPodDelayMs : 0);
 }
 
 /** Only an explicit priority makes a pod expendable. */

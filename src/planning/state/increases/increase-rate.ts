@@ -44,7 +44,7 @@ export interface IncreaseCeiling {
 
 export function rateCeiling(
   group: NodeGroup,
-  { maxNodesPerGroupPerMinute: most = 0 }: Pick<ScaleUpPolicy, 'maxNodesPerGroupPerMinute'>,
+  { maxNodesPerGroupPerMinute: most }: Pick<ScaleUpPolicy, 'maxNodesPerGroupPerMinute'>,
   { increases }: Pick<LoopState, 'increases'>,
   nowMs: number,
 ): IncreaseCeiling {

@@ -140,12 +140,11 @@ function sumOf(numbers: readonly number[]): number {
 
 function describeExclusion({ delayAfterAddMs, delaysPerGroup }: ScaleDownPolicy): string {
   const wait = formatSpan(delayAfterAddMs);
-  const follows =
-    delaysPerGroup === true
-      ? `in the next loop, and ${wait} later in pools that grow`
-      : delayAfterAddMs === 0
-        ? 'in the next loop'
-        : `${wait} later`;
+  const follows = delaysPerGroup
+    ? `in the next loop, and ${wait} later in pools that grow`
+    : delayAfterAddMs === 0
+      ? 'in the next loop'
+      : `${wait} later`;
   return `An increase and a removal exclude each other in one loop: removals follow ${follows}.`;
 }
 
