@@ -94,8 +94,15 @@ export interface TaintRules {
   readonly status?: readonly string[];
 }
 
-/** The Cluster Autoscaler's prefixes (the second is the former one), and the taints of AKS add-ons on new nodes. */
-const STARTUP_PREFIXES = ['startup-taint.cluster-autoscaler.kubernetes.io/', 'ignore-taint.cluster-autoscaler.kubernetes.io/'];
+/**
+ * The Cluster Autoscaler's prefixes (the second is the former one), and that of the Node Readiness Controller, which removes such a taint once a
+ * node meets a rule. Below: the taints of AKS add-ons on new nodes.
+ */
+const STARTUP_PREFIXES = [
+  'startup-taint.cluster-autoscaler.kubernetes.io/',
+  'ignore-taint.cluster-autoscaler.kubernetes.io/',
+  'readiness.k8s.io/',
+];
 const STARTUP_TAINTS: ReadonlySet<string> = new Set([
   'node.cloudprovider.kubernetes.io/uninitialized',
   'node.cilium.io/agent-not-ready',

@@ -262,6 +262,7 @@ describe('taints that pass', () => {
   it.each([
     ['team', {}, true],
     ['startup-taint.cluster-autoscaler.kubernetes.io/x', {}, false],
+    ['readiness.k8s.io/acme.com/gpu-driver', {}, false],
     ['ignore-taint.cluster-autoscaler.kubernetes.io/x', {}, false],
     ['status-taint.cluster-autoscaler.kubernetes.io/x', {}, false],
     ['node.cilium.io/agent-not-ready', {}, false],

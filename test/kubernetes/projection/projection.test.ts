@@ -316,6 +316,7 @@ describe('nodes', () => {
 
   it.each([
     ['startup-taint.cluster-autoscaler.kubernetes.io/cni', {}, false],
+    ['readiness.k8s.io/acme.com/network-unavailable', {}, false],
     ['node.cilium.io/agent-not-ready', {}, false],
     ['status-taint.cluster-autoscaler.kubernetes.io/degraded', {}, true],
     ['acme.io/warming-up', {}, true],
