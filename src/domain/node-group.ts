@@ -97,6 +97,8 @@ interface AgentPoolOfGroup {
   readonly tags?: Readonly<Record<string, string>>;
   /** The id of its subnet. Absent if AKS created the network. */
   readonly subnetId?: string;
+  /** The node image of the pool. Nodes may have an older or, after an upgrade that was stopped, a newer one. */
+  readonly nodeImage?: string;
 }
 
 /**
@@ -127,7 +129,7 @@ export interface NodeGroup {
   readonly sharedPool: { readonly name: string; readonly limit: number; readonly room: number } | undefined;
   /** For people only; no decision reads it. undefined: unknown. */
   readonly maxFrom: MaximumOrigin | undefined;
-  /** The agent pool, AKS's own count of it, and AKS's operation in progress (`Upgrading`), for people only. undefined: unknown. */
+  /** The agent pool, AKS's own count of it, and AKS's operation in progress (`Upgrading`). Decisions read its node image alone. undefined: unknown. */
   readonly agentPool: AgentPoolOfGroup | undefined;
   readonly target: TargetSize;
   /** undefined: the list of instances was never read. */

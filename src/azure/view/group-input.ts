@@ -42,8 +42,8 @@ export function agentPoolOf({ pool, blocks }: GroupRows & Pick<GroupInput, 'bloc
   if (pool === undefined) return undefined;
   // Operations of our own do not freeze the group.
   const operation = blocks.change === undefined || isSettled(pool.provisioningState) ? undefined : pool.provisioningState;
-  const { name, labels, tags, count, subnetId } = pool;
-  return { name, labels, tags, ...defined({ count, operation, subnetId }) };
+  const { name, labels, tags, count, subnetId, nodeImageVersion: nodeImage } = pool;
+  return { name, labels, tags, ...defined({ count, operation, subnetId, nodeImage }) };
 }
 
 /** undefined: the configuration does not name it. */

@@ -11,6 +11,7 @@ import { nodeListFacts } from '../facts/node-list-facts.ts';
 import { isPreempted } from '../state/node-counts.ts';
 import { isTaintedForDeletion } from '../state/deletions.ts';
 import type { FullGroups } from './full-groups.ts';
+import { nodesWithOldImage } from './node-images.ts';
 import { GPU_RESOURCES } from './utilization.ts';
 import { drainContext, drainRulesOf, type DrainContext } from '../../scheduling/drainability/drain-rule.ts';
 import type { Snapshot } from '../../scheduling/snapshot/snapshot.ts';
@@ -34,6 +35,8 @@ export interface ScaleDownContext {
   /** Nodes that are being removed, by us, by Azure or by another program. */
   readonly leaving: ReadonlySet<NodeName>;
   readonly fullGroups: FullGroups;
+  /** Whether the node has an older image than its group has. */
+  readonly hasOldImage: (node: NodeName) => boolean;
   /** See {@link ScaleDownContextInput}. */
   readonly inSequence: boolean;
   /** See {@link ScaleDownContextInput}. */
@@ -78,6 +81,7 @@ export function makeScaleDownContext(input: ScaleDownContextInput): ScaleDownCon
     groups,
     draining: drainingByGroup(observation, state),
     fullGroups: input.fullGroups ?? new Map(),
+    hasOldImage: oldImages(observation),
     inSequence: input.inSequence === true,
     only: input.only,
     instancesBeingDeleted,
@@ -89,6 +93,12 @@ export function makeScaleDownContext(input: ScaleDownContextInput): ScaleDownCon
       ),
     ),
   };
+}
+
+/** Looks at all nodes, so only once something asks: most plans compare no two nodes. */
+function oldImages(observation: Observation): ScaleDownContext['hasOldImage'] {
+  let found: ReadonlySet<NodeName> | undefined;
+  return (node) => (found ??= nodesWithOldImage(observation)).has(node);
 }
 
 function drainRules(

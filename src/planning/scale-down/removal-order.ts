@@ -1,6 +1,7 @@
 /**
  * In which order removable nodes are removed, independent of the order of maps: the least disruption first, and if prices are
- * known, the most saved per disruption. Among equals, the zones of a group stay even.
+ * known, the most saved per disruption. Empty nodes come before others, and of both, those with an old image: their pods would soon have to move
+ * anyway. Among equals, the zones of a group stay even.
  */
 import { compareText } from '../../lib/comparison.ts';
 import type { NodeGroupId } from '../../domain/ids.ts';
@@ -90,10 +91,20 @@ interface Ranked {
   readonly candidate: Unneeded;
   /** 1 if its pods cannot all be evicted at once, else 0. */
   readonly risk: number;
+  /** 1 if pods have to move, else 0. */
+  readonly occupied: number;
+  /** 0 if its image is older than that of its group, else 1. */
+  readonly image: number;
   /** Disruption; divided by the hourly price if every candidate has one. */
   readonly cost: number;
   /** Of the node per hour; 0 if prices are not compared. */
   readonly price: number;
+}
+
+interface Order {
+  readonly prices: PriceSources;
+  readonly nowMs: number;
+  readonly hasOldImage: ScaleDownContext['hasOldImage'];
 }
 
 /** Lazy, because earlier removals decide which zone is the fullest: `zones` is read again at each step. */
@@ -101,9 +112,9 @@ export function* removalOrder(
   candidates: readonly Unneeded[],
   ledger: BudgetLedger,
   zones: ZoneSurplus,
-  { prices, nowMs }: { readonly prices: PriceSources; readonly nowMs: number },
+  order: Order,
 ): Generator<Unneeded> {
-  const ranked = rankCandidates(candidates, ledger, { prices, nowMs }).sort(
+  const ranked = rankCandidates(candidates, ledger, order).sort(
     (left, right) => compareDisruption(left, right) || byAge(left.candidate, right.candidate),
   );
   for (let from = 0; from < ranked.length;) {
@@ -119,23 +130,32 @@ export function* removalOrder(
   }
 }
 
-function rankCandidates(
-  candidates: readonly Unneeded[],
-  ledger: BudgetLedger,
-  { prices, nowMs }: { readonly prices: PriceSources; readonly nowMs: number },
-): Ranked[] {
+function rankCandidates(candidates: readonly Unneeded[], ledger: BudgetLedger, { prices, nowMs, hasOldImage }: Order): Ranked[] {
   const hourly = (candidate: Unneeded): number => priceOf(prices, candidate.group) ?? 0;
   // A node without a price cannot be compared with one that has a price: then prices do not count.
   const arePriced = candidates.every((candidate) => hourly(candidate) > 0);
   return candidates.map((candidate) => {
     const price = arePriced ? hourly(candidate) : 0;
     const cost = disruptionCost(candidate.drain.movable, nowMs);
-    return { candidate, risk: ledger.exceedsAllowed(candidate.drain.movable) ? 1 : 0, cost: price > 0 ? cost / price : cost, price };
+    return {
+      candidate,
+      risk: ledger.exceedsAllowed(candidate.drain.movable) ? 1 : 0,
+      occupied: cost > 0 ? 1 : 0,
+      image: hasOldImage(candidate.node.name) ? 0 : 1,
+      cost: price > 0 ? cost / price : cost,
+      price,
+    };
   });
 }
 
 function compareDisruption(left: Ranked, right: Ranked): number {
-  return left.risk - right.risk || left.cost - right.cost || right.price - left.price;
+  return (
+    left.risk - right.risk ||
+    left.occupied - right.occupied ||
+    left.image - right.image ||
+    left.cost - right.cost ||
+    right.price - left.price
+  );
 }
 
 function byAge(left: Unneeded, right: Unneeded): number {

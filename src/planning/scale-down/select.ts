@@ -116,7 +116,8 @@ export function selectRemovals(
     for (const candidate of group) countRemoval(candidate, budgets);
     removals.push(...group.map((candidate) => ({ ...toRemoval(candidate), together: true as const })));
   }
-  const order = { prices: decisivePrices(context.policy.scaleUp), nowMs: context.observation.nowMs };
+  const { hasOldImage } = context;
+  const order = { prices: decisivePrices(context.policy.scaleUp), nowMs: context.observation.nowMs, hasOldImage };
   for (const candidate of removalOrder(singles, budgets.ledger, budgets.zones, order)) {
     const refusal = removalRefusal([candidate], budgets, { mayExceed: false }) ?? budgets.parallel.refusal(candidate);
     if (refusal !== undefined) {

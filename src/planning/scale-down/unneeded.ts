@@ -167,10 +167,13 @@ function simulationOrder(context: ScaleDownContext, candidates: readonly Candida
     if (candidate.drain.movable.length === 0) return candidate.drain.waiting.length === 0 ? 0 : 1;
     return context.state.unneededSince.has(candidate.node.name) ? 2 : 3;
   };
+  // Of nodes that could take each other's pods, the one with the older image is the one to go.
+  const old = ({ node }: Candidate): number => (context.hasOldImage(node.name) ? 0 : 1);
   return [...candidates].sort(
     (left, right) =>
       rank(left) - rank(right) ||
       (context.state.unneededSince.get(left.node.name) ?? Infinity) - (context.state.unneededSince.get(right.node.name) ?? Infinity) ||
+      old(left) - old(right) ||
       left.utilization - right.utilization ||
       compareText(left.node.name, right.node.name),
   );
