@@ -65,6 +65,7 @@ export interface ContainerJson {
   readonly name?: string;
   readonly restartPolicy?: string;
   readonly restartPolicyRules?: readonly { readonly action?: string }[] | null;
+  readonly volumeMounts?: readonly { readonly bindMountOptions?: readonly string[] | null }[] | null;
   readonly resources?: ResourcesJson;
   readonly ports?: readonly {
     readonly hostPort?: number;

@@ -92,7 +92,8 @@ function podStatusPart(status: NonNullable<PodJson['status']>): readonly unknown
 
 function containerPart(container: ContainerJson, hostNetwork: boolean | undefined): readonly unknown[] {
   const ports = container.ports?.filter(({ hostPort }) => hostPort !== undefined || hostNetwork === true);
-  return [container.name, container.restartPolicy, container.restartPolicyRules ?? undefined, container.resources, ports];
+  const options = hasMountOptions(container) || undefined;
+  return [container.name, container.restartPolicy, container.restartPolicyRules ?? undefined, container.resources, ports, options];
 }
 
 function statusPart(status: ContainerStatusJson): readonly unknown[] {
@@ -203,16 +204,33 @@ function gangOf({ workloadRef, schedulingGroup }: PodSpecJson): Pick<PodShape, '
 }
 
 /**
- * Features that a kubelet must declare for such a pod; upstream `nodedeclaredfeatures`. If the API server does not know
- * a feature, no such pods exist.
+ * Features that a kubelet must declare for a pod that uses them. A pod does not say so: kube-scheduler infers it from these fields
+ * (`component-helpers/nodedeclaredfeatures`, 1.37: its other features restrict updates of pods alone). If the API server does not know a
+ * feature, no such pods exist.
  */
-function nodeFeatures({ containers = [], initContainers = [], hostNetwork, hostUsers }: PodSpecJson): Pick<PodShape, 'nodeFeatures'> {
-  const rules = [...containers, ...(initContainers ?? [])].flatMap((container) => container.restartPolicyRules ?? []);
-  const features = [
-    ...(rules.some(({ action }) => action === 'RestartAllContainers') ? ['RestartAllContainersOnContainerExits'] : []),
-    ...(hostNetwork === true && hostUsers === false ? ['UserNamespacesHostNetworkSupport'] : []),
-  ];
+const NODE_FEATURES: readonly { readonly name: string; readonly isUsed: (spec: PodSpecJson) => boolean }[] = [
+  {
+    name: 'RestartAllContainersOnContainerExits',
+    isUsed: (spec) =>
+      allContainers(spec).some(({ restartPolicyRules }) =>
+        (restartPolicyRules ?? []).some(({ action }) => action === 'RestartAllContainers'),
+      ),
+  },
+  { name: 'UserNamespacesHostNetworkSupport', isUsed: ({ hostNetwork, hostUsers }) => hostNetwork === true && hostUsers === false },
+  { name: 'VolumeBindMountOptions', isUsed: (spec) => allContainers(spec).some(hasMountOptions) },
+];
+
+function nodeFeatures(spec: PodSpecJson): Pick<PodShape, 'nodeFeatures'> {
+  const features = NODE_FEATURES.filter(({ isUsed }) => isUsed(spec)).map(({ name }) => name);
   return features.length === 0 ? {} : { nodeFeatures: features };
+}
+
+function allContainers({ containers = [], initContainers }: PodSpecJson): readonly ContainerJson[] {
+  return [...containers, ...(initContainers ?? [])];
+}
+
+function hasMountOptions({ volumeMounts }: ContainerJson): boolean {
+  return (volumeMounts ?? []).some(({ bindMountOptions }) => (bindMountOptions ?? []).length > 0);
 }
 
 function loneDisks({ volumes = [] }: PodSpecJson): Pick<PodShape, 'loneDisks'> {

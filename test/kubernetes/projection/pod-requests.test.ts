@@ -131,6 +131,12 @@ describe('what a pod requires of the kubelet', () => {
     ],
     ['users of its own on the network of the host', { hostNetwork: true, hostUsers: false }, ['UserNamespacesHostNetworkSupport']],
     ['users of its own alone', { hostUsers: false }, undefined],
+    [
+      'a bind mount with options (1.37)',
+      { initContainers: [{ name: 'i', volumeMounts: [{ bindMountOptions: ['ro'] }] }] },
+      ['VolumeBindMountOptions'],
+    ],
+    ['mounts without options', { containers: [{ name: 'c', volumeMounts: [{ bindMountOptions: [] }, {}] }] }, undefined],
     ['rules of no such kind', { containers: [{ name: 'c', restartPolicyRules: [{ action: 'Restart' }] }] }, undefined],
   ])('%s', (_what, spec, features) => {
     expect(projectShape({ spec: { containers: [], ...spec } }, names).nodeFeatures).toEqual(features);
