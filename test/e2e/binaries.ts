@@ -50,10 +50,15 @@ interface Version {
 
 const MINOR = /^1\.\d+$/;
 
-/** The minor versions that can be built, `1.34` and so on, oldest first. The newest is the usual one. */
-export function knownMinors(): readonly string[] {
+/** The minor versions that can be built, `1.34` and so on, oldest first. */
+function knownMinors(): readonly string[] {
   const others = readdirSync(MODULE).filter((name) => MINOR.test(name));
   return [...others, minorOf(usualVersion().tag)].sort((left, right) => left.localeCompare(right, 'en', { numeric: true }));
+}
+
+/** That of the usual build: the one whose modules Helm's module works with. */
+export function usualMinor(): string {
+  return minorOf(usualVersion().tag);
 }
 
 /** `v1.36.3` -> `1.36` */

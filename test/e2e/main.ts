@@ -10,7 +10,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { findAzureCli } from './azure-cli/find-azure-cli.ts';
-import { findBinaries, knownMinors, minorOf } from './binaries.ts';
+import { findBinaries, minorOf, usualMinor } from './binaries.ts';
 import { BINARIES_VARIABLE, MINOR_VARIABLE } from './given.ts';
 import { endGroup } from '../support/process-group.ts';
 
@@ -50,7 +50,7 @@ async function main(argv: readonly string[]): Promise<number> {
     ...process.env,
     ...(cli?.kind === 'found' ? cli.variables : {}),
     [BINARIES_VARIABLE]: JSON.stringify(found.binaries),
-    [MINOR_VARIABLE]: minor ?? knownMinors().at(-1) ?? '',
+    [MINOR_VARIABLE]: minor ?? usualMinor(),
   };
   const code = await runTests([...reporters, ...rest], env);
   if (record && existsSync(report)) writeRecord(found.version, report);
