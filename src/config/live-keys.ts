@@ -66,6 +66,7 @@ export function overlaid(running: Config, next: Config): Config {
         maxUnreadyShare: cluster.maxUnreadyShare,
         maxStartupMs: cluster.maxStartupMs,
         scaleUpFromZero: cluster.scaleUpFromZero,
+        avoidDownZones: cluster.avoidDownZones,
       },
     },
     azure: {

@@ -67,8 +67,12 @@ export interface PausedBlock {
   readonly reason: string | undefined;
 }
 
-/** Another cluster of the subscription met a stockout of the VM size. */
-export type ChoiceBlock = { readonly code: 'stockout-elsewhere'; readonly vmSize: string; readonly atMs: number } | RecordedBlock;
+export type ChoiceBlock =
+  /** Another cluster of the subscription met a stockout of the VM size. */
+  | { readonly code: 'stockout-elsewhere'; readonly vmSize: string; readonly atMs: number }
+  /** Most nodes of its zone, or of each of its zones, are not ready. The numbers are of one zone. */
+  | { readonly code: 'zone-down'; readonly zone: string; readonly unready: number; readonly nodes: number }
+  | RecordedBlock;
 
 /** Azure accepts `left` more writes of the `limit` from this cluster, which sent `used` of them within a minute, and `others`. */
 export type DeletionBlock =
@@ -148,6 +152,8 @@ const SENTENCES: Sentences = {
   'stockout-elsewhere': ({ vmSize, atMs }) =>
     `another cluster of the subscription got no ${vmSize} at ${new Date(atMs).toISOString().slice(11, 19)} UTC; ` +
     'it grows only for pods that no other pool can take',
+  'zone-down': ({ zone, unready, nodes }) =>
+    `zone ${zone} is down: ${unready} of its ${nodes} nodes are not ready; it grows only for pods that no other pool can take`,
   'write-share': ({ left, limit, others, used }) =>
     `Azure accepts ${left} more writes (${limit}) from this cluster and ${others === 1 ? '1 other cluster' : `${others} other clusters`} of ` +
     `the subscription, and this one sent ${used} within a minute; it waits for a minute at most`,
@@ -179,7 +185,7 @@ export function describePauses(blocks: GroupBlocks): string | undefined {
 }
 
 /** What passes while the reason stays the same: times, counts, and words of others. */
-const PASSING: ReadonlySet<string> = new Set(['untilMs', 'atMs', 'message', 'left', 'used']);
+const PASSING: ReadonlySet<string> = new Set(['untilMs', 'atMs', 'message', 'left', 'used', 'unready', 'nodes']);
 
 /** Whether both have the same reason, whatever has passed meanwhile. */
 export function isSameReason(left: { readonly code: string }, right: { readonly code: string }): boolean {

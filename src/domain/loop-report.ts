@@ -4,7 +4,7 @@ import type { AnsweredIncrease, IncreaseOutcome, RemovalOutcome } from './outcom
 import type { Increase, ScaleDownPlan, ScaleUpPlan } from './plan.ts';
 import type { LoopState } from './loop-state.ts';
 import type { Observation } from './observation.ts';
-import type { PriceSources } from './policy.ts';
+import type { Policy, PriceSources } from './policy.ts';
 
 /** What started a loop. */
 export type LoopTriggerCause = 'scan' | 'pods' | 'cloud' | 'timer' | 'manual';
@@ -97,6 +97,6 @@ export type LoopListener = (report: LoopReport) => void;
 
 /** Publishes gauges as a step of the loop, so that a failure counts with the failures of the other steps. */
 export interface LoopGauges {
-  observation(observation: Observation, state: LoopState): void;
+  observation(observation: Observation, state: LoopState, policy: Policy): void;
   verdicts(plan: ScaleUpPlan, nowMs: number): void;
 }

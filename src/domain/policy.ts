@@ -192,6 +192,8 @@ export interface ClusterPolicy {
   readonly taints: TaintRules;
   /** Whether a group known only by a cordoned node is assumed to add uncordoned nodes. */
   readonly scaleFromUnschedulable: boolean;
+  /** Whether a zone in which most nodes are unready is avoided, and removals in the others wait. */
+  readonly avoidDownZones: boolean;
 }
 
 /** Objects that request, reserve and limit capacity; all off by default, as in the Cluster Autoscaler. */

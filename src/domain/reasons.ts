@@ -156,6 +156,7 @@ export type UnremovableReason =
   | 'GroupFrozen'
   | 'GroupCoolingDown'
   | 'PodsBlockedByMaximum'
+  | 'ZoneDown'
   | 'GroupUnconfirmed'
   | 'InstanceUnknown'
   | 'InstanceProtected'

@@ -15,7 +15,7 @@ import { planScaleDownInSlices } from '../planning/scale-down/plan.ts';
 import { newForeignDeletionTaints } from '../planning/state/deletions.ts';
 import { reduceAnswers, reduceObservation, reduceRemovals, reduceScaleDownPlan } from '../planning/state/loop-state.ts';
 import { checkPromises } from '../planning/promises/check-promises.ts';
-import { withCorrectedTemplates } from '../planning/promises/corrected-templates.ts';
+import { plannedObservation } from './planned-observation.ts';
 import { endClosures } from '../planning/state/closures.ts';
 import { recallMemory, removalsBeforeRestart } from '../planning/state/after-restart.ts';
 import { isFirstLoop } from '../planning/state/unregistered.ts';
@@ -124,7 +124,7 @@ async function runSteps(
   await turns.next();
   const reduced = await steps.run('reduce', () => updateState(input, observed.value));
   if ('error' in reduced) return { ...progress, observation: observed.value };
-  const observation = withCorrectedTemplates(observed.value, reduced.value.state, input.deps.names);
+  const observation = plannedObservation(observed.value, reduced.value.state, input.deps);
   progress = { ...progress, ...reduced.value, observation };
   await turns.next();
   await steps.run('leftovers', () => undoEarlierRun(input, progress, run.signal));
@@ -308,9 +308,9 @@ async function writeCapacityStatuses(
   if (policy.capacity.requests) await statuses.remove(expiredRequests(observation, policy.capacity), signal);
 }
 
-function publish({ observation, state, rounds, podsWait = false }: Progress, { gauges }: LoopDeps): void {
+function publish({ observation, state, rounds, podsWait = false }: Progress, { gauges, policy }: LoopDeps): void {
   if (observation === undefined) return;
-  gauges.observation(observation, state);
+  gauges.observation(observation, state, policy);
   const last = rounds.at(-1);
   // While requests and pods take turns, the gauges keep the result of the pods' last turn. They would flap otherwise.
   if (last !== undefined && !podsWait) gauges.verdicts(last.plan, observation.nowMs);

@@ -337,6 +337,12 @@ export const METRIC_CATALOGUE = {
       help: 'Pods of preempted nodes, by outcome: evicted in time, or not.',
       labels: ['outcome'],
     },
+    zoneSkew: {
+      type: 'gauge',
+      name: 'zone_skew_nodes',
+      help: 'Of pools that differ in their zone alone: nodes of the fullest zone less those of the emptiest. node_group is the first of the pools by name.',
+      labels: ['node_group'],
+    },
     groupFrozen: {
       type: 'gauge',
       name: 'node_group_frozen',

@@ -66,6 +66,8 @@ const VALUES: Readonly<Record<string, readonly number[]>> = {
   aks_autoscaler_preempted_nodes_total: [POOLS],
   aks_autoscaler_preempted_pods_total: [2],
   aks_autoscaler_node_group_frozen: [POOLS],
+  // A family has two pools at least.
+  aks_autoscaler_zone_skew_nodes: [POOLS / 2],
   aks_autoscaler_node_group_paused_until_timestamp_seconds: [POOLS, 2],
   aks_autoscaler_watch_restarts_total: [25, 3],
   aks_autoscaler_watch_staleness_seconds: [25],

@@ -29,6 +29,7 @@ const TITLES: Readonly<Record<NodeReason, string>> = {
   GroupFrozen: 'Its pool is frozen',
   GroupCoolingDown: 'Its pool cools down',
   PodsBlockedByMaximum: 'Pods wait for its pool',
+  ZoneDown: 'Another zone is down',
   GroupUnconfirmed: 'Its pool is unknown',
   InstanceUnknown: 'Its instance is unknown',
   InstanceProtected: 'Its instance is protected',

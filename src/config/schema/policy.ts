@@ -15,6 +15,7 @@ export const cluster = z
     maxTotalUnreadyPercentage: number(45, 0, 100),
     maxNodeStartupTime: duration(15 * MINUTE_MS),
     scaleUpFromZero: flag(true),
+    avoidDownZones: flag(false),
     scaleFromUnschedulable: flag(false),
     startupTaints: z.array(text('a taint'), { error: 'a list of taints' }).default([]),
     startupTaintPrefixes: z.array(text('a taint prefix'), { error: 'a list of taint prefixes' }).default([]),
@@ -26,6 +27,7 @@ export const cluster = z
     maxUnreadyShare: given.maxTotalUnreadyPercentage / 100,
     maxStartupMs: given.maxNodeStartupTime,
     scaleUpFromZero: given.scaleUpFromZero,
+    avoidDownZones: given.avoidDownZones,
     scaleFromUnschedulable: given.scaleFromUnschedulable,
     taints: { startup: given.startupTaints, startupPrefixes: given.startupTaintPrefixes, status: given.statusTaints },
   }));

@@ -59,6 +59,7 @@ const CLUSTER: ClusterPolicy = {
   scaleUpFromZero: true,
   taints: {},
   scaleFromUnschedulable: false,
+  avoidDownZones: false,
 };
 
 const CAPACITY: CapacityPolicy = {

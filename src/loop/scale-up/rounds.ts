@@ -8,7 +8,7 @@ import type { LoopState } from '../../domain/loop-state.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { ScaleUpPlan } from '../../domain/plan.ts';
 import type { Policy } from '../../domain/policy.ts';
-import { withCorrectedTemplates } from '../../planning/promises/corrected-templates.ts';
+import { plannedObservation } from '../planned-observation.ts';
 import { decideScaleUpInSlices } from '../../planning/scale-up/plan.ts';
 import { type DecidedPlan, explainPlanInSlices } from '../../planning/scale-up/plan-result.ts';
 import type { ScaleUpInput } from '../../planning/scale-up/plan-input.ts';
@@ -83,7 +83,7 @@ export async function runScaleUpRounds(input: RoundsInput, signal: AbortSignal):
     keepRound(cause !== undefined);
     if (cause !== undefined) {
       const seen = { ...observation, cloud: deps.cloud.observe(observation.cluster, observation.nowMs) };
-      observation = withCorrectedTemplates(seen, state, deps.names);
+      observation = plannedObservation(seen, state, deps);
       state = reduceObservation(state, observation, policy);
     }
     const worthwhile =

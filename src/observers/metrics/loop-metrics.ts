@@ -11,11 +11,13 @@ import type { TemplateDifference } from '../../domain/node-template.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { IncreaseOutcome, RemovalStep } from '../../domain/outcome.ts';
 import { type ScaleUpPlan, type Removal, NOTE_KINDS } from '../../domain/plan.ts';
+import type { ScaleUpPolicy } from '../../domain/policy.ts';
 import type { PodVerdict } from '../../domain/reasons.ts';
 import { classifyVerdict, VERDICTS } from '../../planning/explain/verdicts.ts';
 import { factsOfGroups } from '../../planning/facts/group-facts.ts';
 import { instanceListFacts } from '../../planning/facts/instance-facts.ts';
 import { nodeListFacts } from '../../planning/facts/node-list-facts.ts';
+import { siblingFamilies } from '../../planning/scale-up/groups/sibling-groups.ts';
 import { disprovedTemplates } from '../../planning/promises/broken-promise.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { STAGES } from './scale-up-stages.ts';
@@ -25,7 +27,11 @@ import type { PriorityRulesReader } from '../../domain/ports/stored-text.ts';
 export function loopGauges(metrics: Metrics): LoopGauges {
   const { deferred } = metrics;
   return {
-    observation: (observation, state) => deferred.defer('observation', () => publishObservation(observation, state, metrics)),
+    observation: (observation, state, policy) =>
+      deferred.defer('observation', () => {
+        publishObservation(observation, state, metrics);
+        publishZoneSkew(observation, policy.scaleUp, metrics);
+      }),
     verdicts: (plan, nowMs) => deferred.defer('verdicts', () => publishVerdicts(plan, nowMs, metrics)),
   };
 }
@@ -46,6 +52,17 @@ export function publishObservation(observation: Observation, state: LoopState, m
   metrics.cluster.nodes.set({ state: 'unready' }, unready);
   metrics.cluster.nodes.set({ state: 'deleting' }, state.deleting.size);
   metrics.scaleUp.stockouts.set(state.stockouts.filter((stockout) => stockout.untilMs > observation.nowMs).length);
+}
+
+/** A group of a family is one zone of it. */
+function publishZoneSkew(observation: Observation, policy: ScaleUpPolicy, { cluster }: Pick<Metrics, 'cluster'>): void {
+  const present = factsOfGroups(observation);
+  cluster.zoneSkew.reset();
+  for (const { groups } of siblingFamilies(observation, policy)) {
+    const [first] = groups;
+    const sizes = groups.map(({ id }) => present.get(id)?.nodes ?? 0);
+    if (first !== undefined) cluster.zoneSkew.set({ node_group: first.id }, Math.max(...sizes) - Math.min(...sizes));
+  }
 }
 
 export function publishVerdicts(plan: ScaleUpPlan, nowMs: number, metrics: Metrics): void {

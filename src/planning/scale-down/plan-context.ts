@@ -10,6 +10,8 @@ import { instanceListFacts, membershipFacts } from '../facts/instance-facts.ts';
 import { nodeListFacts } from '../facts/node-list-facts.ts';
 import { isPreempted } from '../state/node-counts.ts';
 import { isTaintedForDeletion } from '../state/deletions.ts';
+import { familyOfGroups, siblingFamilies, type SiblingFamily } from '../scale-up/groups/sibling-groups.ts';
+import { zoneOutages, type ZoneOutage } from '../state/zone-outages.ts';
 import type { FullGroups } from './full-groups.ts';
 import { nodesWithOldImage } from './node-images.ts';
 import { GPU_RESOURCES } from './utilization.ts';
@@ -45,6 +47,10 @@ export interface ScaleDownContext {
   readonly disputedInstances: ReadonlySet<InstanceKey>;
   /** Instances that their owners protect, and from what. */
   readonly protectedInstances: ReadonlyMap<InstanceKey, NonNullable<Instance['protectedFrom']>>;
+  /** Groups that are one group per zone. Empty unless similar groups are balanced, or outages of zones are heeded. */
+  readonly families: ReadonlyMap<NodeGroupId, SiblingFamily>;
+  /** By the last part of the zone. Empty unless outages of zones are heeded. */
+  readonly outages: ReadonlyMap<string, ZoneOutage>;
 }
 
 export interface ScaleDownContextInput {
@@ -86,6 +92,11 @@ export function makeScaleDownContext(input: ScaleDownContextInput): ScaleDownCon
     only: input.only,
     instancesBeingDeleted,
     leaving: leavingNodes(observation, state, instancesBeingDeleted),
+    families:
+      policy.scaleUp.balanceSimilarGroups || policy.cluster.avoidDownZones
+        ? familyOfGroups(siblingFamilies(observation, policy.scaleUp))
+        : new Map(),
+    outages: zoneOutages({ observation, state, policy }),
     disputedInstances: membershipFacts(observation.cloud).disputed,
     protectedInstances: new Map(
       observation.cloud.groups.flatMap((group) =>

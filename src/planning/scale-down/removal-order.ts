@@ -1,12 +1,14 @@
 /**
  * In which order removable nodes are removed, independent of the order of maps: the least disruption first, and if prices are
  * known, the most saved per disruption. Empty nodes come before others, and of both, those with an old image: their pods would soon have to move
- * anyway. Among equals, the zones of a group stay even.
+ * anyway. Among equals, the zones of a group stay even; groups that are one group per zone stay even before all else.
  */
 import { compareText } from '../../lib/comparison.ts';
 import type { NodeGroupId } from '../../domain/ids.ts';
 import type { Node } from '../../domain/node.ts';
+import type { NodeGroup } from '../../domain/node-group.ts';
 import type { Pod } from '../../domain/pod.ts';
+import { zonePart } from '../../domain/node-template.ts';
 import { priceOf } from '../expanders/node-price.ts';
 import type { BudgetLedger } from './budgets.ts';
 import { isLeaving, type ScaleDownContext } from './plan-context.ts';
@@ -41,13 +43,24 @@ function ageCost(ageMs: number): number {
 }
 
 const ZONE_LABEL = 'topology.kubernetes.io/zone';
+const NO_GROUPS: readonly NodeGroup[] = [];
 
-/** How many more nodes a group has in one zone than in its emptiest zone. Follows the plan as nodes are selected. */
+/**
+ * How many more nodes a group, or its family of siblings, has in one zone than in its emptiest zone. Follows the plan as nodes are selected.
+ */
 export class ZoneSurplus {
+  /** By group, the zones of its family; those of a group without siblings are its own. */
   readonly #counts = new Map<NodeGroupId, Map<string, number>>();
+  readonly #families: ScaleDownContext['families'];
 
   constructor(context: ScaleDownContext) {
     const { cluster, cloud } = context.observation;
+    this.#families = context.policy.scaleUp.balanceSimilarGroups ? context.families : new Map();
+    for (const { groups, zoneOf: zones } of new Set(this.#families.values())) {
+      // A zone in which the family has a group and no node is its emptiest.
+      const counts = new Map([...zones.values()].map((zone) => [zone, 0]));
+      for (const { id } of groups) this.#counts.set(id, counts);
+    }
     for (const [name, node] of cluster.nodes) {
       const group = cloud.groupOfNode.get(name);
       const zone = zoneOf(node);
@@ -76,6 +89,11 @@ export class ZoneSurplus {
     return zone !== undefined && (this.#counts.get(group)?.get(zone) ?? 0) === 0;
   }
 
+  /** The groups of its family, itself included. Empty if it has no siblings. */
+  siblingsOf(group: NodeGroupId): readonly NodeGroup[] {
+    return this.#families.get(group)?.groups ?? NO_GROUPS;
+  }
+
   countRemoval(group: NodeGroupId, node: Node): void {
     const zones = this.#counts.get(group);
     const zone = zoneOf(node);
@@ -84,7 +102,8 @@ export class ZoneSurplus {
 }
 
 function zoneOf(node: Node): string | undefined {
-  return node.labels[ZONE_LABEL];
+  const zone = node.labels[ZONE_LABEL];
+  return zone === undefined ? undefined : zonePart(zone);
 }
 
 interface Ranked {
@@ -107,7 +126,10 @@ interface Order {
   readonly hasOldImage: ScaleDownContext['hasOldImage'];
 }
 
-/** Lazy, because earlier removals decide which zone is the fullest: `zones` is read again at each step. */
+/**
+ * Lazy, because earlier removals decide which zone is the fullest: `zones` is read again at each step. If a sibling group has a candidate in
+ * a fuller zone, that one comes first, whatever the disruption. A broken node neither waits nor stands in for another.
+ */
 export function* removalOrder(
   candidates: readonly Unneeded[],
   ledger: BudgetLedger,
@@ -117,6 +139,58 @@ export function* removalOrder(
   const ranked = rankCandidates(candidates, ledger, order).sort(
     (left, right) => compareDisruption(left, right) || byAge(left.candidate, right.candidate),
   );
+  const siblings = new SiblingQueues(ranked, zones);
+  const offered = new Set<Unneeded>();
+  for (const candidate of byDisruption(ranked, zones)) {
+    while (!offered.has(candidate)) {
+      const next = siblings.inFullerZone(candidate, offered) ?? candidate;
+      offered.add(next);
+      yield next;
+    }
+  }
+}
+
+/** Candidates of groups with siblings: by group, which is one zone of its family, the least disrupting last. */
+class SiblingQueues {
+  readonly #queues = new Map<NodeGroupId, Unneeded[]>();
+  readonly #zones: ZoneSurplus;
+
+  constructor(ranked: readonly Ranked[], zones: ZoneSurplus) {
+    this.#zones = zones;
+    for (const { candidate } of ranked) {
+      if (!candidate.node.readiness.ready || zones.siblingsOf(candidate.group.id).length === 0) continue;
+      const queue = this.#queues.get(candidate.group.id);
+      if (queue === undefined) this.#queues.set(candidate.group.id, [candidate]);
+      else queue.push(candidate);
+    }
+    for (const queue of this.#queues.values()) queue.reverse();
+  }
+
+  /** The candidate in the fullest zone that has more nodes of the family than the candidate's own. undefined: there is none. */
+  inFullerZone({ group, node }: Unneeded, offered: ReadonlySet<Unneeded>): Unneeded | undefined {
+    if (!node.readiness.ready) return undefined;
+    let best: Unneeded | undefined;
+    let most = this.#zones.of(group.id, node);
+    for (const { id } of this.#zones.siblingsOf(group.id)) {
+      const head = this.#headOf(id, offered);
+      const surplus = head === undefined ? 0 : this.#zones.of(id, head.node);
+      // guard: no removal leaves the zones of sibling groups less even while a sibling in a fuller zone can be removed
+      if (head !== undefined && surplus > most) [best, most] = [head, surplus];
+    }
+    return best;
+  }
+
+  #headOf(group: NodeGroupId, offered: ReadonlySet<Unneeded>): Unneeded | undefined {
+    const queue = this.#queues.get(group);
+    for (let head = queue?.at(-1); head !== undefined; head = queue?.at(-1)) {
+      if (!offered.has(head)) return head;
+      queue?.pop();
+    }
+    return undefined;
+  }
+}
+
+function* byDisruption(ranked: readonly Ranked[], zones: ZoneSurplus): Generator<Unneeded> {
   for (let from = 0; from < ranked.length;) {
     const first = ranked[from];
     if (first === undefined) return;

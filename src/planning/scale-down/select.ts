@@ -15,6 +15,7 @@ import { isLeaving, type ScaleDownContext } from './plan-context.ts';
 import { removalOrder, ZoneSurplus } from './removal-order.ts';
 import { placementOrder } from './simulate-removal.ts';
 import type { Unneeded, UnneededNodes } from './unneeded.ts';
+import { outageOfZone } from './outage-of-zone.ts';
 
 /** All nodes of a zero-or-max group, ordered by name: they are removed together or not at all. */
 type AtomicGroup = readonly Unneeded[];
@@ -92,7 +93,7 @@ export function selectRemovals(
   const due: Unneeded[] = [];
   const keep = ({ node, utilization }: Unneeded, refusal: Refusal): void => void kept.push({ node: node.name, utilization, ...refusal });
   for (const candidate of unneeded.nodes) {
-    const refusal = notDueYet(candidate, context) ?? groupCoolingDown(candidate, context) ?? groupWaitedFor(candidate, context);
+    const refusal = notDueYet(candidate, context) ?? groupCoolingDown(candidate, context) ?? outageOfZone(candidate, context) ?? groupWaitedFor(candidate, context);
     if (refusal === undefined) due.push(candidate);
     else keep(candidate, refusal);
   }

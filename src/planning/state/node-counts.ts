@@ -94,6 +94,14 @@ function countEachNode(input: CountInput): CountedNodes {
   return { total, byGroup };
 }
 
+/** Nodes that count as unready: not those that start, stop or are leaving. */
+export function unreadyNodes(input: CountInput): readonly Node[] {
+  const { unready } = nodeListFacts(input.observation.cluster.nodes);
+  if (unready.length === 0) return unready;
+  const lookup = lookupOf(input.observation);
+  return unready.filter((node) => kindOf(node, input, lookup) === 'unready');
+}
+
 /** Every other node is ready, see {@link kindOf}. In a large cluster that is most of them. */
 function exceptionalNodes({ observation: { cluster, cloud }, state }: CountInput): ReadonlySet<Node> {
   const { unready, departing, suspended } = nodeListFacts(cluster.nodes);

@@ -17,6 +17,7 @@ import { PRICE_GUARDS } from './price-guards.ts';
 import { READ_GUARDS } from './read-guards.ts';
 import { REMOVAL_GUARDS } from './removal-guards.ts';
 import { SHARING_GUARDS } from './sharing-guards.ts';
+import { SPOT_GUARDS } from './spot-guards.ts';
 
 /** Folders whose sources may have marks. */
 const MARKED_ROOTS = ['src', 'world', 'deploy', 'test/soak'];
@@ -29,6 +30,7 @@ export const GUARDS: readonly Guard[] = [
   LOOP_GUARDS,
   MEMORY_GUARDS,
   PAUSE_GUARDS,
+  SPOT_GUARDS,
   PRICE_GUARDS,
   READ_GUARDS,
   REMOVAL_GUARDS,

@@ -112,6 +112,7 @@ const WAITING: ReadonlySet<UnremovableReason> = new Set([
   'GroupFrozen',
   'GroupUnconfirmed',
   'PodsBlockedByMaximum',
+  'ZoneDown',
 ]);
 
 function waitOf(name: NodeName, plan: RemovalsInTime): string | undefined {

@@ -4,7 +4,8 @@ import type { OptionCost, PlanNote, ScoredOption } from '../../../domain/plan.ts
 import type { ScaleUpPolicy } from '../../../domain/policy.ts';
 import { CPU, MEMORY, type ResourceNames, type Resources } from '../../../domain/resources.ts';
 import { costOfNew, type PaidLeft } from '../../facts/paid-nodes.ts';
-import { decisivePrices, pricedName, priceOf as listedPrice } from '../../expanders/node-price.ts';
+import { pricedName, priceOf as listedPrice } from '../../expanders/node-price.ts';
+import { levelRule, preferenceRule } from '../../expanders/preference.ts';
 import { misfitOf, weightOf } from '../../expanders/price.ts';
 import { createPriorityRules } from '../../expanders/priority.ts';
 import type { GroupTemplate } from '../groups/template-node.ts';
@@ -88,16 +89,14 @@ export interface Scoring {
 export function createScoring(policy: ScaleUpPolicy, names: ResourceNames, clusterNodes: number): Scoring {
   const rules = policy.priorities === undefined ? undefined : createPriorityRules(policy.priorities);
   const priceOf = (group: NodeGroup): number | undefined => listedPrice(policy, group);
-  const priorityOf = (group: NodeGroup): number | undefined => group.options.expanderPriority ?? rules?.levelOf(group);
-  // guard: list prices that are read by default separate no groups that are planned as one
-  const decisive = decisivePrices(policy);
+  const priorityOf = levelRule(policy);
   return {
     names,
     clusterNodes,
     priorityOf,
     priceOf,
     comparesPrices: policy.expanders.includes('price'),
-    preferenceOf: (group) => `${priorityOf(group)} ${listedPrice(decisive, group)}`,
+    preferenceOf: preferenceRule(policy, priorityOf),
     notes: (groups) => [
       ...(policy.expanders.includes('priority') ? (rules?.notes(groups) ?? []) : []),
       ...(policy.expanders.includes('price')

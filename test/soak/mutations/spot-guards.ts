@@ -1,0 +1,18 @@
+/** Guards of zones and Spot: zones stay even, an outage of a zone empties no other, and workloads keep their share of regular nodes. */
+import type { GuardTable } from './guard.ts';
+
+export const SPOT_GUARDS: readonly GuardTable[] = [
+  {
+    test: 'test/planning/scale-down/zones.test.ts',
+    quick: true,
+    guards: [
+      'no removal leaves the zones of sibling groups less even while a sibling in a fuller zone can be removed',
+      { title: 'a node that works stays while a zone of its pools is down', change: 'always' },
+    ],
+  },
+  {
+    test: 'test/planning/state/zone-outages.test.ts',
+    quick: true,
+    guards: [{ title: 'a zone in which most nodes are unready gets no node that another zone can have', change: 'always' }],
+  },
+];
