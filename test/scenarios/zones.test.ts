@@ -16,7 +16,12 @@ const POOLS = ['east', 'middle', 'west'];
 describe('pools that are one per zone', () => {
   it('stay even while idle nodes are removed, and stand in for a zone that is down', async () => {
     const pools = [5, 3, 2].map((count, at) => aPool({ name: POOLS[at] ?? '', count, min: 2, zones: [String(at + 1)] }));
-    const flags = [`--config=${config}`, '--scale-down-unneeded-time=1m', '--max-scale-down-parallelism=1', '--scale-down-delay-after-add=1m'];
+    const flags = [
+      `--config=${config}`,
+      '--scale-down-unneeded-time=1m',
+      '--max-scale-down-parallelism=1',
+      '--scale-down-delay-after-add=1m',
+    ];
     const world = await startedWorld({ spec: worldOf(pools), flags });
     const sizes = () => POOLS.map((pool) => capacity(world, pool));
     const seen: string[] = [];
@@ -40,7 +45,9 @@ describe('pools that are one per zone', () => {
     world.world.cluster.apply(deployment({ name: 'web', replicas: 6, cpu: '3' }));
     await world.until('all pods bound', () => bound(world, 'web') === 6, 5 * MINUTE);
     expect(sizes()).toEqual([2, 3, 3]);
-    const written = world.reports.flatMap(({ rounds }) => rounds.flatMap(({ increases }) => increases.map(({ increase }) => increase.group)));
+    const written = world.reports.flatMap(({ rounds }) =>
+      rounds.flatMap(({ increases }) => increases.map(({ increase }) => increase.group)),
+    );
     expect(written.some((group) => group.includes('east'))).toBe(false);
 
     world.world.cluster.apply(deployment({ name: 'web', replicas: 0, cpu: '3' }));

@@ -93,7 +93,11 @@ export function selectRemovals(
   const due: Unneeded[] = [];
   const keep = ({ node, utilization }: Unneeded, refusal: Refusal): void => void kept.push({ node: node.name, utilization, ...refusal });
   for (const candidate of unneeded.nodes) {
-    const refusal = notDueYet(candidate, context) ?? groupCoolingDown(candidate, context) ?? outageOfZone(candidate, context) ?? groupWaitedFor(candidate, context);
+    const refusal =
+      notDueYet(candidate, context) ??
+      groupCoolingDown(candidate, context) ??
+      outageOfZone(candidate, context) ??
+      groupWaitedFor(candidate, context);
     if (refusal === undefined) due.push(candidate);
     else keep(candidate, refusal);
   }

@@ -20,7 +20,10 @@ function nodesOf(id: string, zone: string, size: number, change: Partial<Node> =
 }
 
 /** Pools a, b, c, one in each zone, with so many idle nodes. */
-function world(sizes: Readonly<Record<string, number>>, change: Partial<World> & { readonly minutes?: Readonly<Record<string, number>> } = {}): World {
+function world(
+  sizes: Readonly<Record<string, number>>,
+  change: Partial<World> & { readonly minutes?: Readonly<Record<string, number>> } = {},
+): World {
   const { minutes = {}, ...rest } = change;
   const entries = Object.entries(sizes);
   const names = entries.flatMap(([id, size]) => Array.from({ length: size }, (_, at) => `${id}-${at}`));
@@ -115,14 +118,23 @@ describe('while a zone is down', () => {
   const sizes = { a: 3, b: 3, c: 3 };
   const outage = (unready: number, change: Partial<World> = {}): World => {
     const given = world(sizes, { policy: heeding(), ...change });
-    return { ...given, nodes: given.nodes.map((node) => (Number(node.name.slice(2)) < unready && node.name.startsWith('a') ? { ...node, readiness: UNREADY } : node)) };
+    return {
+      ...given,
+      nodes: given.nodes.map((node) =>
+        Number(node.name.slice(2)) < unready && node.name.startsWith('a') ? { ...node, readiness: UNREADY } : node,
+      ),
+    };
   };
 
   it.each([
     { name: 'most of its nodes are unready: nodes that work stay', given: outage(2), gone: [] },
     { name: 'one broken node is no outage', given: outage(1), gone: ['b-0', 'c-0'] },
     { name: 'outages are not heeded', given: outage(2, { policy: heeding(false) }), gone: ['b-0', 'c-0'] },
-    { name: 'no zone works: the zones are not the cause', given: { ...outage(3), nodes: outage(3).nodes.map((node) => ({ ...node, readiness: UNREADY })) }, gone: [] },
+    {
+      name: 'no zone works: the zones are not the cause',
+      given: { ...outage(3), nodes: outage(3).nodes.map((node) => ({ ...node, readiness: UNREADY })) },
+      gone: [],
+    },
   ])('$name', ({ given, gone }) => {
     const result = plan(given);
     expect(removed(result).filter((name) => given.nodes.find((node) => node.name === name)?.readiness.ready)).toEqual(gone);
