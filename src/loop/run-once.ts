@@ -15,7 +15,7 @@ import { planScaleDownInSlices } from '../planning/scale-down/plan.ts';
 import { newForeignDeletionTaints } from '../planning/state/deletions.ts';
 import { reduceAnswers, reduceObservation, reduceRemovals, reduceScaleDownPlan } from '../planning/state/loop-state.ts';
 import { checkPromises } from '../planning/promises/check-promises.ts';
-import { plannedObservation } from './planned-observation.ts';
+import { plannedObservation } from './scale-up/planned-observation.ts';
 import { endClosures } from '../planning/state/closures.ts';
 import { recallMemory, removalsBeforeRestart } from '../planning/state/after-restart.ts';
 import { isFirstLoop } from '../planning/state/unregistered.ts';

@@ -8,7 +8,7 @@ import type { LoopState } from '../../domain/loop-state.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { ScaleUpPlan } from '../../domain/plan.ts';
 import type { Policy } from '../../domain/policy.ts';
-import { plannedObservation } from '../planned-observation.ts';
+import { plannedObservation } from './planned-observation.ts';
 import { decideScaleUpInSlices } from '../../planning/scale-up/plan.ts';
 import { type DecidedPlan, explainPlanInSlices } from '../../planning/scale-up/plan-result.ts';
 import type { ScaleUpInput } from '../../planning/scale-up/plan-input.ts';

@@ -15,7 +15,7 @@ import { isLeaving, type ScaleDownContext } from './plan-context.ts';
 import { removalOrder, ZoneSurplus } from './removal-order.ts';
 import { placementOrder } from './simulate-removal.ts';
 import type { Unneeded, UnneededNodes } from './unneeded.ts';
-import { outageOfZone } from './outage-of-zone.ts';
+import { outageOfZone } from '../zones/outage-of-zone.ts';
 
 /** All nodes of a zero-or-max group, ordered by name: they are removed together or not at all. */
 type AtomicGroup = readonly Unneeded[];

@@ -11,7 +11,7 @@ export const SPOT_GUARDS: readonly GuardTable[] = [
     ],
   },
   {
-    test: 'test/planning/state/zone-outages.test.ts',
+    test: 'test/planning/zones/zone-outages.test.ts',
     quick: true,
     guards: [{ title: 'a zone in which most nodes are unready gets no node that another zone can have', change: 'always' }],
   },

@@ -9,7 +9,7 @@ import { zonePart } from '../../domain/node-template.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { Policy } from '../../domain/policy.ts';
 import { nodeListFacts } from '../facts/node-list-facts.ts';
-import { unreadyNodes } from './node-counts.ts';
+import { unreadyNodes } from '../state/node-counts.ts';
 
 const ZONE_LABEL = 'topology.kubernetes.io/zone';
 /** One broken node says nothing about its zone. */

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Node } from '../../../src/domain/node.ts';
 import type { NodeGroup } from '../../../src/domain/node-group.ts';
 import type { Policy } from '../../../src/domain/policy.ts';
-import { withDownZones, zoneOutages } from '../../../src/planning/state/zone-outages.ts';
+import { withDownZones, zoneOutages } from '../../../src/planning/zones/zone-outages.ts';
 import { aGroup, aNode, aPod, aTemplate, START_MS } from '../../support/builders.ts';
 import { aPolicy } from '../../support/policy.ts';
 import { aState } from '../../support/state.ts';
