@@ -8,7 +8,7 @@ import type { ErrorKind, StockScope } from '../lib/errors.ts';
 import type { ChangeBlock, IncreaseBlock } from './group-blocks.ts';
 import type { InstanceKey, NodeGroupId, NodeName, PodUid } from './ids.ts';
 import type { TemplateDifference } from './node-template.ts';
-import type { Blocker } from './plan.ts';
+import type { Blocker, RemovalCause } from './plan.ts';
 import type { UnremovableReason } from './reasons.ts';
 
 /** The backoff of a group after a failed scale-up. */
@@ -186,6 +186,15 @@ interface RequestMemory {
   readonly retries: ReadonlyMap<string, Closure>;
 }
 
+/** A removal that counts in budgets of removals. */
+export interface BudgetedRemoval {
+  readonly group: NodeGroupId;
+  /** undefined: unknown, since an earlier process started it. */
+  readonly cause: RemovalCause | undefined;
+  /** Milliseconds since the epoch. */
+  readonly startedAtMs: number;
+}
+
 export interface LoopState {
   readonly unneededSince: ReadonlyMap<NodeName, number>;
   readonly unremovable: ReadonlyMap<NodeName, RememberedUnremovable>;
@@ -220,6 +229,8 @@ export interface LoopState {
   readonly removals: readonly number[];
   /** The same of empty nodes, if they have a limit of their own. */
   readonly emptyRemovals: readonly number[];
+  /** Removals inside the removal window while budgets of removals are configured, oldest first. */
+  readonly budgetedRemovals: readonly BudgetedRemoval[];
   /**
    * When this process first saw each running instance that has no node. undefined until the first observation, which is how a start is
    * recognised.
@@ -238,6 +249,7 @@ export interface LoopState {
 /** The part of the state that outlives a process. The rest is found again in the cluster and in Azure. */
 export interface SavedMemory extends Pick<
   LoopState,
+  | 'budgetedRemovals'
   | 'unneededSince'
   | 'backoffs'
   | 'stockouts'

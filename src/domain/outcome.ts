@@ -1,6 +1,7 @@
 /** The outcomes of a plan. Expected outcomes are values; only unexpected ones are thrown. */
 import type { AutoscalerError } from '../lib/errors.ts';
 import type { InstanceKey, NodeGroupId, NodeName } from './ids.ts';
+import type { RemovalCause } from './plan.ts';
 
 /** What became of a capacity write. */
 export type AnsweredIncrease =
@@ -58,6 +59,8 @@ export type RemovalOutcome =
       readonly utilization: number;
       /** Its removal was planned as that of an empty node. */
       readonly empty?: true;
+      /** Why, if budgets of removals count it. */
+      readonly budgeted?: RemovalCause;
       readonly atMs: number;
     }
   /** Azure accepted the deletion, or the node was gone already. The node disappears later. */

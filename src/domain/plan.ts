@@ -90,6 +90,10 @@ export interface Blocker {
   readonly untilMs?: number;
 }
 
+/** Why a node is removed; a closed set, used as a metric label. */
+export const REMOVAL_CAUSES = ['empty', 'underutilized', 'unready'] as const;
+export type RemovalCause = (typeof REMOVAL_CAUSES)[number];
+
 /** One node to remove now. `pods` must be evicted first; empty for an empty node. */
 export interface Removal {
   readonly group: NodeGroupId;
@@ -97,7 +101,7 @@ export interface Removal {
   readonly instance: InstanceKey;
   readonly pods: readonly Pod[];
   readonly unneededSinceMs: number;
-  readonly cause: 'empty' | 'underutilized' | 'unready';
+  readonly cause: RemovalCause;
   readonly utilization: number;
   /** If set, the group's removals in this plan are carried out together or not at all. */
   readonly together?: true;

@@ -3,6 +3,7 @@
  * configuration gives the defaults, and `stored-policy.ts` those of older dumps.
  */
 import type { Headroom } from './headroom.ts';
+import type { RemovalCause } from './plan.ts';
 import type { PriceTableView } from './quotas-and-prices.ts';
 import type { TaintRules } from './taints.ts';
 
@@ -104,6 +105,17 @@ export interface BackoffPolicy {
   readonly resetAfterMs: number;
 }
 
+/** How many nodes may be removed within the removal window, for some reasons. */
+export interface RemovalBudget {
+  /** `percent`: of the registered nodes, rounded up. */
+  readonly unit: 'nodes' | 'percent';
+  readonly amount: number;
+  /** Whether all pools share it, or each has its own. */
+  readonly per: 'cluster' | 'pool';
+  /** Removals for other reasons neither count nor are limited. */
+  readonly causes: readonly RemovalCause[];
+}
+
 export interface ScaleDownPolicy {
   readonly enabled: boolean;
   readonly utilizationThreshold: number;
@@ -138,6 +150,8 @@ export interface ScaleDownPolicy {
   /** The same for empty nodes, which have a limit of their own. `undefined`: they count in `maxRemovalsPerWindow`. */
   readonly maxEmptyRemovalsPerWindow: number | undefined;
   readonly removalWindowMs: number;
+  /** All of them hold, beside the two limits above. */
+  readonly budgets: readonly RemovalBudget[];
   readonly softTaintBudget: number;
   /** Once a loop has spent this time on soft taints it changes no more. */
   readonly softTaintTimeMs: number;

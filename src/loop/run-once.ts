@@ -17,7 +17,7 @@ import { reduceAnswers, reduceObservation, reduceRemovals, reduceScaleDownPlan }
 import { checkPromises } from '../planning/promises/check-promises.ts';
 import { plannedObservation } from './scale-up/planned-observation.ts';
 import { endClosures } from '../planning/state/closures.ts';
-import { recallMemory, removalsBeforeRestart } from '../planning/state/after-restart.ts';
+import { recallMemory, groupsOfTaintedNodes, removalsBeforeRestart } from '../planning/state/after-restart.ts';
 import { isFirstLoop } from '../planning/state/unregistered.ts';
 import type { ClusterSnapshot } from '../scheduling/snapshot/cluster-snapshot.ts';
 import { capacityStatusWrites, expiredRequests, type CapacityStatuses, type StatusWrite } from './capacity-objects/capacity-statuses.ts';
@@ -28,6 +28,7 @@ import { withOwners } from './scale-down/removal-safety.ts';
 import type { PreemptionResponder } from './scale-down/spot-preemption.ts';
 import { runScaleUpTurn } from './scale-up/provisioning-request-turn.ts';
 import type { AnsweredRecord, LoopReport, LoopTriggerCause, ScaleUpRound } from '../domain/loop-report.ts';
+import { budgetedBeforeRestart, groupSizes, type GroupSizes } from '../planning/facts/removal-budgets.ts';
 import { executeScaleDown } from './scale-down/execute.ts';
 import type { RoundsOutcome } from './scale-up/rounds.ts';
 import type { UnansweredIncreases } from './scale-up/unanswered-increases.ts';
@@ -174,10 +175,13 @@ async function updateState(input: RunOnceInput, observation: Observation): Promi
   const { maxEmptyRemovalsPerWindow, ...rules } = deps.policy.scaleDown;
   const before = removalsBeforeRestart(observation, rules);
   const emptyBefore = removalsBeforeRestart(observation, { ...rules, maxRemovalsPerWindow: maxEmptyRemovalsPerWindow ?? 0 });
-  runner.recall(before, emptyBefore);
+  // guard: a restart gives no budget of removals a second time
+  const budgetedRemovals =
+    rules.budgets.length === 0 ? [] : budgetedBeforeRestart(reduced.budgetedRemovals, groupsOfTaintedNodes(observation, rules));
+  runner.recall(before, emptyBefore, budgetedRemovals);
   const { removals, emptyRemovals } = reduced;
   return {
-    state: { ...reduced, removals: [...before, ...removals], emptyRemovals: [...emptyBefore, ...emptyRemovals] },
+    state: { ...reduced, removals: [...before, ...removals], emptyRemovals: [...emptyBefore, ...emptyRemovals], budgetedRemovals },
     removed,
     answered,
   };
@@ -278,10 +282,15 @@ async function planAndStartRemovals(input: RunOnceInput, progress: Progress, obs
   });
   if (isStopping(input, signal)) return undefined;
   const planned = reduceScaleDownPlan(progress.state, plan, observation);
-  await executeScaleDown({ plan, groups: observation.cloud.groups, runner, log, metrics, turns, over });
+  await executeScaleDown({ plan, groups: observation.cloud.groups, ...sizesFor(observation, policy), runner, log, metrics, turns, over });
   // Started removals enter the state at once: the next loop needs them even if a later step fails.
   const removed = runner.collect();
   return { plan, removed, state: reduceRemovals(planned, removed, observation.nowMs) };
+}
+
+/** Not counted without a budget that needs them. */
+function sizesFor(observation: Observation, { scaleDown }: Policy): { readonly sizes?: GroupSizes } {
+  return scaleDown.budgets.length === 0 ? {} : { sizes: groupSizes(observation) };
 }
 
 /** Not while anything of ours goes on in a group: an increase that is not over, or a node that is leaving. */

@@ -27,6 +27,7 @@ const STATE: Readonly<Record<keyof LoopState, string>> = {
   requests: 'buffer and request',
   removals: 'removal window',
   emptyRemovals: 'removal window',
+  budgetedRemovals: 'removal window',
   unregisteredSince: 'unregistered instance',
   heldGroups: 'block',
   deletionTaints: 'deletion taint',

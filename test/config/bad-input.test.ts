@@ -165,6 +165,11 @@ const ROWS: readonly (readonly [string, Given, readonly string[]])[] = [
     yaml('scaleUp: {priceDiscounts: [{sizes: "*", percent: 5, priority: Low}]}'),
     ['"Low"', 'Regular, Spot'],
   ],
+  ['a budget without a size', yaml('scaleDown: {budgets: [{per: pool}]}'), ['budgets', '{percent: 10}']],
+  ['a budget with two sizes', yaml('scaleDown: {budgets: [{nodes: 1, percent: 10}]}'), ['budgets', '{percent: 10}']],
+  ['a budget of more than everything', yaml('scaleDown: {budgets: [{percent: 101}]}'), ['budgets', '101', '100']],
+  ['a budget for an unknown reason', yaml('scaleDown: {budgets: [{nodes: 1, reasons: [drifted]}]}'), ['reasons', 'underutilized']],
+  ['a budget for no reason', yaml('scaleDown: {budgets: [{nodes: 1, reasons: []}]}'), ['reasons', 'underutilized']],
   ['paid nodes without a count', yaml('scaleUp: {paidNodes: [{size: Standard_D8s_v5}]}'), ['paidNodes', 'a whole number']],
   ['no paid node', yaml('scaleUp: {paidNodes: [{size: Standard_D8s_v5, count: 0}]}'), ['paidNodes', '0', 'at least 1']],
   [

@@ -116,6 +116,7 @@ export const FULL_STATE: Full<LoopState> = {
   },
   removals: [PAST_MS],
   emptyRemovals: [PAST_MS],
+  budgetedRemovals: [{ group: GROUP, cause: 'empty', startedAtMs: PAST_MS }],
   unregisteredSince: new Map([[keyOf('n'), PAST_MS]]),
   heldGroups: new Map([
     [GROUP, { kind: 'frozen' as const, reason: { code: 'pool-state', state: 'Upgrading' } as const, sinceMs: PAST_MS }],

@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { DEFAULT_DIFFERENCE_RATIOS } from '../../domain/policy.ts';
 import { expanderKeys, expandersOf, checkExpanders } from './expanders.ts';
 import { headroomOfCluster } from './headroom.ts';
+import { removalBudgets } from './removal-budgets.ts';
 import { duration, flag, fraction, HOUR_MS, MINUTE_MS, number, SECOND_MS, text, wholeNumber } from './value-types.ts';
 
 /** Effectively no limit, and still a number that survives JSON and arithmetic. */
@@ -142,6 +143,7 @@ export const scaleDown = z
     maxRemovalsPerWindow: wholeNumber(1).default(100),
     maxEmptyRemovalsPerWindow: wholeNumber(1).default(1000),
     removalWindow: duration(10 * MINUTE_MS, { leastMs: SECOND_MS }),
+    budgets: removalBudgets.default([]),
     maxBulkSoftTaintCount: wholeNumber(0).default(10),
     maxBulkSoftTaintTime: duration(3 * SECOND_MS),
     deletionCandidateTtl: duration(2 * MINUTE_MS),
@@ -176,6 +178,7 @@ export const scaleDown = z
     maxRemovalsPerWindow: given.maxRemovalsPerWindow,
     maxEmptyRemovalsPerWindow: given.maxEmptyRemovalsPerWindow,
     removalWindowMs: given.removalWindow,
+    budgets: given.budgets,
     softTaintBudget: given.maxBulkSoftTaintCount,
     softTaintTimeMs: given.maxBulkSoftTaintTime,
     candidateTtlMs: given.deletionCandidateTtl,

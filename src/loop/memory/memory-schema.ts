@@ -1,6 +1,7 @@
 /** The form of a stored memory, checked part by part: a person may have edited the ConfigMap. */
 import * as z from 'zod';
 import { nodeGroupId } from '../../domain/ids.ts';
+import { REMOVAL_CAUSES } from '../../domain/plan.ts';
 import type { ErrorKind } from '../../lib/errors.ts';
 
 /** The nodes of a scale set have long names that differ in the last characters only. */
@@ -107,6 +108,7 @@ export const savedMemory = z.object({
   targets: z.array(z.tuple([group, count])),
   asked: z.array(z.tuple([group, z.array(z.object({ atMs: time, nodes: count }))])),
   readyTimes: z.array(z.tuple([group, z.array(duration).max(100)])).exactOptional(),
+  budgetedRemovals: z.array(z.object({ group, cause: z.enum(REMOVAL_CAUSES).exactOptional(), startedAtMs: time })).exactOptional(),
   messages: z.array(z.tuple([group, z.string()])),
   idle: z.array(z.tuple([z.string().max(256), z.array(z.tuple([z.string().max(SUFFIX_LENGTH), z.number().min(0)]))])),
 });

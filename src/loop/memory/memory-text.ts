@@ -52,6 +52,8 @@ export function writeMemory(state: LoopState, savedAtMs: number): MemoryText {
     asked: take('asked', [...requestedLastMinute(state, savedAtMs)]),
     accepted: take('accepted', [...accepted].map(savedIncreases)),
     readyTimes: take('readyTimes', [...state.readyTimes]),
+    // guard: what budgets of removals have counted survives a restart
+    ...(state.budgetedRemovals.length === 0 ? {} : { budgetedRemovals: take('budgetedRemovals', state.budgetedRemovals) }),
     messages: take('messages', [...state.backoffs].flatMap(messageOf)),
     idle: take('idle', timersByPrefix(state.unneededSince, savedAtMs)),
   };
@@ -199,7 +201,8 @@ function pathOf({ issues }: ZodError): string {
 
 function restored({ messages, idle, asked, ...saved }: output<typeof savedMemory>): SavedMemory {
   const said = new Map(messages);
-  const { backoffs, increases, accepted, broken, brokenZones = [], groupTimes, targets, readyTimes = [], ...rest } = saved;
+  const { backoffs, increases, accepted, broken, brokenZones = [], groupTimes, targets, readyTimes = [], ...others } = saved;
+  const { budgetedRemovals = [], ...rest } = others;
   return {
     ...rest,
     backoffs: new Map(backoffs.map(([id, entry]) => [id, totalBackoff({ ...entry, message: said.get(id) })])),
@@ -212,6 +215,7 @@ function restored({ messages, idle, asked, ...saved }: output<typeof savedMemory
     brokenZones: new Map(brokenZones.map(([id, promise]) => [id, totalPromise(promise)])),
     groupTimes: new Map(groupTimes),
     readyTimes: new Map(readyTimes),
+    budgetedRemovals: budgetedRemovals.map(({ cause, ...removal }) => ({ ...removal, cause })),
     targets: new Map(targets),
     unneededSince: new Map(idle.flatMap((entry) => timersOf(entry, rest.savedAtMs))),
   };

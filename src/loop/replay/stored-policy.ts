@@ -38,6 +38,7 @@ const SCALE_DOWN = {
   minReplicaCount: 0,
   maxSimulationMs: UNLIMITED,
   maxEmptyRemovalsPerWindow: undefined,
+  budgets: [],
   softTaintTimeMs: 3 * SECOND_MS,
   candidateTtlMs: 0,
   minCoresTotal: 0,

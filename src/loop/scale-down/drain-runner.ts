@@ -3,6 +3,7 @@
  * collects their outcomes later. Must not know which nodes should be removed, and why.
  */
 import { podName, type InstanceKey, type NodeGroupId, type NodeName } from '../../domain/ids.ts';
+import type { BudgetedRemoval } from '../../domain/loop-state.ts';
 import type { RemovalOutcome } from '../../domain/outcome.ts';
 import type { InstanceRemoval, Removal } from '../../domain/plan.ts';
 import type { Instance, NodeGroup } from '../../domain/node-group.ts';
@@ -12,6 +13,7 @@ import type { DrainDeps } from '../deps/loop-deps.ts';
 import { DRAIN_EVICTIONS, EvictionTurns } from './eviction-turns.ts';
 import { removeNode, type DrainNodeDeps } from './drain-node.ts';
 import { instancesOf, unregisteredChecks } from './instance-looks.ts';
+import type { GroupSizes } from '../../planning/facts/removal-budgets.ts';
 import { RemovalGuard } from './removal-safety.ts';
 import { WholeGroupDeletion } from './whole-group-deletion.ts';
 import { onAbort, untilAborted } from '../../lib/abort.ts';
@@ -45,35 +47,35 @@ export class DrainRunner {
   }
 
   /** Takes the times of removals that an earlier process started, those of empty nodes apart. They count in the window. */
-  recall(begunMs: readonly number[], emptyBegunMs: readonly number[] = []): void {
-    this.#guard.recall(begunMs, emptyBegunMs);
+  recall(begunMs: readonly number[], emptyBegunMs: readonly number[] = [], budgeted: readonly BudgetedRemoval[] = []): void {
+    this.#guard.recall(begunMs, emptyBegunMs, budgeted);
   }
 
   /**
    * Starts one removal in the background. Refuses with a warning if the node's removal is under way, or if the runner is full
-   * or stopped.
+   * or stopped. `sizes`: of the groups, for budgets of removals.
    */
-  start(removal: Removal): void {
-    if (this.#admits([removal])) this.#begin(removal, { batches: this.#batches, work: this.#work.signal });
+  start(removal: Removal, sizes: GroupSizes = new Map()): void {
+    if (this.#admits([removal], sizes)) this.#begin(removal, { batches: this.#batches, work: this.#work.signal });
   }
 
   /**
    * Starts the removals of an atomic group: nothing is deleted before all nodes are drained, and the first failure cancels
    * the others. The plan may contain more of them than may run in parallel.
    */
-  startGroup(removals: readonly Removal[]): void {
-    if (!this.#admits(removals)) return;
+  startGroup(removals: readonly Removal[], sizes: GroupSizes = new Map()): void {
+    if (!this.#admits(removals, sizes)) return;
     const whole = new WholeGroupDeletion(removals.length, this.#deps);
     const work = AbortSignal.any([this.#work.signal, whole.cancelled]);
     for (const removal of removals) this.#begin(removal, { batches: whole, work, whole });
   }
 
-  #admits(removals: readonly Removal[]): boolean {
+  #admits(removals: readonly Removal[], sizes: GroupSizes): boolean {
     const { log, policy } = this.#deps;
     const full = this.#removals.size >= policy.scaleDown.maxParallel;
     const isFree = !full && !this.#work.signal.aborted && !removals.some(({ node }) => this.#removals.has(node));
     const empties = removals.filter(({ cause }) => cause === 'empty').length;
-    const isAdmitted = isFree && this.#guard.admit({ empties, others: removals.length - empties });
+    const isAdmitted = isFree && this.#guard.admit({ empties, others: removals.length - empties }, { removals, sizes });
     const facts = { full, guarded: isFree };
     if (!isAdmitted) for (const { node, group } of removals) log.warn({ node, nodeGroup: group, ...facts }, 'Node removal not started');
     return isAdmitted;
@@ -84,7 +86,8 @@ export class DrainRunner {
     const pods = removal.pods.map(podName);
     const own = removal.cause === 'empty' && this.#deps.policy.scaleDown.maxEmptyRemovalsPerWindow !== undefined;
     const empty = own ? ({ empty: true } as const) : {};
-    this.#outcomes.push({ kind: 'started', group, node, instance, pods, utilization, ...empty, atMs: this.#deps.clock.now() });
+    const budgeted = this.#deps.policy.scaleDown.budgets.length === 0 ? {} : { budgeted: removal.cause };
+    this.#outcomes.push({ kind: 'started', group, node, instance, pods, utilization, ...empty, ...budgeted, atMs: this.#deps.clock.now() });
     // Signals of its own: a wait looks through all listeners of its signal, and a thousand removals wait at once.
     const signals = { work: AbortSignal.any([how.work]), undo: AbortSignal.any([this.#undo.signal]) };
     this.#removals.set(node, this.#run(removal, { ...this.#deps, ...how, ...signals, turns: this.#turns }));

@@ -8,12 +8,15 @@ import type { Removal, ScaleDownPlan } from '../../domain/plan.ts';
 import type { Turns } from '../../lib/slices.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
+import type { GroupSizes } from '../../planning/facts/removal-budgets.ts';
 import type { DrainRunner } from './drain-runner.ts';
 
 interface ExecuteScaleDownInput {
   readonly plan: ScaleDownPlan;
   /** The groups that the plan was made from. */
   readonly groups: readonly NodeGroup[];
+  /** For budgets of removals. If absent, unknown: a budget in percent then allows nothing. */
+  readonly sizes?: GroupSizes;
   readonly runner: DrainRunner;
   readonly log: Log;
   readonly metrics: Metrics;
@@ -24,16 +27,16 @@ interface ExecuteScaleDownInput {
 
 /** Starts the planned removals in the background and publishes the plan's gauges. Waits for no removal. Never throws. */
 export async function executeScaleDown(input: ExecuteScaleDownInput): Promise<void> {
-  const { plan, groups, runner, log, metrics, turns, over } = input;
+  const { plan, groups, sizes, runner, log, metrics, turns, over } = input;
   publish(plan, metrics);
   for (const removal of plan.removals) {
     const { node, group, cause, utilization, unneededSinceMs } = removal;
     log.info({ node, nodeGroup: group, cause, utilization, unneededSinceMs, pods: removal.pods.length }, 'Node removal started');
-    if (removal.together !== true) runner.start(removal);
+    if (removal.together !== true) runner.start(removal, sizes);
     await turns.next();
     if (over.aborted) return;
   }
-  for (const together of atomicGroups(plan.removals)) runner.startGroup(together);
+  for (const together of atomicGroups(plan.removals)) runner.startGroup(together, sizes);
   runner.removeInstances(plan.instanceRemovals, groups);
   if (plan.kept.length > 0) log.debug({ kept: plan.kept.length, summary: plan.summary }, 'Unremovable nodes');
 }

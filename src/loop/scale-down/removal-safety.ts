@@ -4,6 +4,7 @@
  */
 import { podName } from '../../domain/ids.ts';
 import { isScaleDownDisabled, type Node } from '../../domain/node.ts';
+import type { BudgetedRemoval } from '../../domain/loop-state.ts';
 import type { ClusterView } from '../../domain/observation.ts';
 import type { Removal } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
@@ -14,10 +15,17 @@ import { TO_BE_DELETED_TAINT, hasTaint } from '../../domain/taints.ts';
 import { ownerOf } from '../../domain/workloads.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { asAutoscalerError } from '../../lib/errors.ts';
+import { BudgetUse, type GroupSizes } from '../../planning/facts/removal-budgets.ts';
 import { drainContext, type DrainRulesPolicy } from '../../scheduling/drainability/drain-rule.ts';
 import { checkNodeDrain, type NodeDrain } from '../../scheduling/drainability/drainability.ts';
 
-type RemovalLimits = Pick<ScaleDownPolicy, 'maxRemovalsPerWindow' | 'maxEmptyRemovalsPerWindow' | 'removalWindowMs'>;
+type RemovalLimits = Pick<ScaleDownPolicy, 'maxRemovalsPerWindow' | 'maxEmptyRemovalsPerWindow' | 'removalWindowMs' | 'budgets'>;
+
+/** What budgets of removals count. */
+export interface BudgetedRemovals {
+  readonly removals: readonly Pick<Removal, 'group' | 'cause'>[];
+  readonly sizes: GroupSizes;
+}
 
 /** Owns the times of the removals of one kind that started within the window, oldest first. */
 class RemovalTimes {
@@ -52,12 +60,13 @@ function dropUntil(times: number[], windowStartMs: number): void {
   times.splice(0, first === -1 ? times.length : first);
 }
 
-/** Holds the caps on removals per window: one for empty nodes, one for all others. */
+/** Holds the caps on removals per window: one for empty nodes, one for all others, and the budgets that the user set. */
 export class RemovalGuard {
   readonly #clock: Clock;
   #limits: RemovalLimits;
   readonly #others = new RemovalTimes();
   readonly #empties = new RemovalTimes();
+  #budgeted: readonly BudgetedRemoval[] = [];
 
   constructor(clock: Clock, limits: RemovalLimits) {
     this.#clock = clock;
@@ -70,13 +79,14 @@ export class RemovalGuard {
   }
 
   /** Takes the times of removals that an earlier process started. Replaces earlier times. */
-  recall(begunMs: readonly number[], emptyBegunMs: readonly number[]): void {
+  recall(begunMs: readonly number[], emptyBegunMs: readonly number[], budgeted: readonly BudgetedRemoval[]): void {
     this.#others.recall(begunMs);
     this.#empties.recall(emptyBegunMs);
+    this.#budgeted = budgeted;
   }
 
   /** Counts these removals as started if all of them are allowed. Returns whether they are. */
-  admit({ empties = 0, others }: { readonly empties?: number; readonly others: number }): boolean {
+  admit({ empties = 0, others }: { readonly empties?: number; readonly others: number }, nodes?: BudgetedRemovals): boolean {
     const { maxRemovalsPerWindow, maxEmptyRemovalsPerWindow, removalWindowMs } = this.#limits;
     const now = this.#clock.now();
     const windowStartMs = now - removalWindowMs;
@@ -85,8 +95,20 @@ export class RemovalGuard {
     if (shared > 0 && shared > maxRemovalsPerWindow - this.#others.countSince(windowStartMs)) return false;
     // guard: no more empty nodes are removed than their window allows
     if (own > 0 && own > (maxEmptyRemovalsPerWindow ?? 0) - this.#empties.countSince(windowStartMs)) return false;
+    // guard: no more nodes are removed than a budget of removals allows
+    if (nodes !== undefined && !this.#withinBudgets(nodes, now)) return false;
     this.#others.add(shared, now);
     this.#empties.add(own, now);
+    return true;
+  }
+
+  /** Counts them if they are. */
+  #withinBudgets({ removals, sizes }: BudgetedRemovals, now: number): boolean {
+    if (this.#limits.budgets.length === 0) return true;
+    const windowStartMs = now - this.#limits.removalWindowMs;
+    const counted = this.#budgeted.filter(({ startedAtMs }) => startedAtMs > windowStartMs);
+    if (new BudgetUse(this.#limits, sizes, counted).shortage(removals) !== undefined) return false;
+    this.#budgeted = [...counted, ...removals.map(({ group, cause }) => ({ group, cause, startedAtMs: now }))];
     return true;
   }
 

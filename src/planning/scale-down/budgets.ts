@@ -8,6 +8,7 @@ import { checkNodeDrain, checkPodDrain } from '../../scheduling/drainability/dra
 import { isVirtual } from '../capacity-objects/quota.ts';
 import { brokenNodes } from '../state/node-counts.ts';
 import { type ScaleDownContext, isLeaving } from './plan-context.ts';
+import { BudgetUse, groupSizes } from '../facts/removal-budgets.ts';
 
 /** How much may still be removed while one plan is made. Mutable, and dropped with the plan. */
 export interface RemovalAllowance {
@@ -19,6 +20,8 @@ export interface RemovalAllowance {
   window: number;
   /** Removals of empty nodes left in the removal window. undefined: they have no limit of their own. */
   emptyWindow: number | undefined;
+  /** Budgets of removals that the user set. */
+  readonly budgets: BudgetUse;
   /** Removals in progress or planned, by group. */
   readonly nodesOf: Map<NodeGroupId, number>;
 }
@@ -39,6 +42,11 @@ export function remainingAllowance(context: ScaleDownContext): RemovalAllowance 
     drains: Math.max(0, policy.scaleDown.maxParallelDrains - drains.length),
     window: Math.max(0, maxRemovalsPerWindow - spent(state.removals)),
     nodesOf: new Map([...context.draining].map(([group, nodes]) => [group, nodes.length])),
+    budgets: new BudgetUse(
+      policy.scaleDown,
+      policy.scaleDown.budgets.length === 0 ? new Map() : groupSizes(observation),
+      state.budgetedRemovals.filter(({ startedAtMs }) => startedAtMs > windowStart),
+    ),
     emptyWindow: maxEmpty === undefined ? undefined : Math.max(0, maxEmpty - spent(state.emptyRemovals)),
   };
 }

@@ -13,7 +13,7 @@ import { isTaintedForDeletion } from '../state/deletions.ts';
 import { familyOfGroups, siblingFamilies, type SiblingFamily } from '../zones/sibling-groups.ts';
 import { zoneOutages, type ZoneOutage } from '../zones/zone-outages.ts';
 import type { FullGroups } from './full-groups.ts';
-import { nodesWithOldImage } from './node-images.ts';
+import { nodesWithOldImage } from '../facts/node-images.ts';
 import { GPU_RESOURCES } from './utilization.ts';
 import { drainContext, drainRulesOf, type DrainContext } from '../../scheduling/drainability/drain-rule.ts';
 import type { Snapshot } from '../../scheduling/snapshot/snapshot.ts';

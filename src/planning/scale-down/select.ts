@@ -3,7 +3,7 @@ import { defined } from '../../lib/defined.ts';
 import { compareText } from '../../lib/comparison.ts';
 import { drainOptionsOf } from '../../scheduling/drainability/group-drain-options.ts';
 import { isWhole, type NodeGroup } from '../../domain/node-group.ts';
-import type { UnremovableNode, Removal } from '../../domain/plan.ts';
+import type { UnremovableNode, Removal, RemovalCause } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
 import { decisivePrices } from '../expanders/node-price.ts';
 import { startupMsOf, unreadyForMsOf } from '../state/node-counts.ts';
@@ -13,6 +13,7 @@ import { minimumSizeReason } from './eligibility.ts';
 import { ParallelDrains } from './parallel-drains.ts';
 import { isLeaving, type ScaleDownContext } from './plan-context.ts';
 import { removalOrder, ZoneSurplus } from './removal-order.ts';
+import type { Removed } from '../facts/removal-budgets.ts';
 import { placementOrder } from './simulate-removal.ts';
 import type { Unneeded, UnneededNodes } from './unneeded.ts';
 import { outageOfZone } from '../zones/outage-of-zone.ts';
@@ -224,6 +225,9 @@ function allowanceExceeded(candidates: AtomicGroup, allowance: RemovalAllowance,
   const { emptyWindow = 0 } = allowance;
   if (emptyWindow < empties)
     return { reason: 'RemovalBudgetSpent', detail: `removals of empty nodes left in this window: ${emptyWindow}, needed: ${empties}` };
+  // guard: no plan removes more nodes than a budget of removals allows
+  const shortage = allowance.budgets.shortage(candidates.map(budgeted));
+  if (shortage !== undefined) return { reason: 'RemovalBudgetSpent', detail: shortage };
   if (!fits(nodes, allowance.nodes))
     return { reason: 'RemovalBudgetSpent', detail: `parallel removals left: ${allowance.nodes}, needed: ${nodes}` };
   if (!fits(drains, allowance.drains))
@@ -251,6 +255,7 @@ function countRemoval(candidate: Unneeded, budgets: RemovalBudgets): void {
   budgets.allowance.nodes = Math.max(0, budgets.allowance.nodes - 1);
   if (isEmpty(candidate) && budgets.allowance.emptyWindow !== undefined) budgets.allowance.emptyWindow -= 1;
   else budgets.allowance.window -= 1;
+  budgets.allowance.budgets.add(budgeted(candidate));
   if (candidate.drain.movable.length > 0) budgets.allowance.drains = Math.max(0, budgets.allowance.drains - 1);
   budgets.ledger.countEvictions(candidate.drain.movable);
 }
@@ -258,6 +263,14 @@ function countRemoval(candidate: Unneeded, budgets: RemovalBudgets): void {
 /** A broken node is not empty: which pods it has may be unknown. */
 function isEmpty({ node, drain }: Unneeded): boolean {
   return node.readiness.ready && drain.movable.length === 0;
+}
+
+function causeOf(candidate: Unneeded): RemovalCause {
+  return isEmpty(candidate) ? 'empty' : candidate.node.readiness.ready ? 'underutilized' : 'unready';
+}
+
+function budgeted(candidate: Unneeded): Removed {
+  return { group: candidate.group.id, cause: causeOf(candidate) };
 }
 
 function toRemoval(candidate: Unneeded): Removal {
@@ -268,7 +281,7 @@ function toRemoval(candidate: Unneeded): Removal {
     instance: candidate.instance,
     pods: [...pods].sort(placementOrder),
     unneededSinceMs: candidate.sinceMs,
-    cause: isEmpty(candidate) ? 'empty' : candidate.node.readiness.ready ? 'underutilized' : 'unready',
+    cause: causeOf(candidate),
     utilization: candidate.utilization,
     ...defined({ drain: drainOptionsOf(candidate.group.options) }),
   };

@@ -2,6 +2,7 @@
  * What a process takes over from an earlier one: its saved memory, without the time in which no process watched. Pure.
  * Idea: saved memory.
  */
+import type { NodeGroupId } from '../../domain/ids.ts';
 import type { LoopState, SavedMemory } from '../../domain/loop-state.ts';
 import type { ClusterView, Observation } from '../../domain/observation.ts';
 import type { ScaleDownPolicy } from '../../domain/policy.ts';
@@ -55,6 +56,18 @@ export function removalsBeforeRestart(observation: Observation, rules: RemovalWi
   const half = Math.min(Math.floor(rules.maxRemovalsPerWindow / 2), cluster.nodes.size);
   const assumed = Array.from({ length: Math.max(0, half - seen.length) }, () => nowMs);
   return [...seen, ...assumed].sort((left, right) => left - right);
+}
+
+/** Nodes of our groups whose removal began within the window, by their taints, and when. */
+export function groupsOfTaintedNodes(
+  { cluster, cloud, nowMs }: Observation,
+  { removalWindowMs }: Pick<RemovalWindow, 'removalWindowMs'>,
+): readonly { readonly group: NodeGroupId; readonly atMs: number }[] {
+  return [...cluster.nodes.values()].flatMap(({ name, taints }) => {
+    const group = hasTaint(taints, TO_BE_DELETED_TAINT) ? cloud.groupOfNode.get(name) : undefined;
+    const atMs = Math.min(nowMs, deletionTaintedAtMs(taints) ?? nowMs);
+    return group === undefined || atMs <= nowMs - removalWindowMs ? [] : [{ group, atMs }];
+  });
 }
 
 /** The time in the taint. A value that cannot be parsed counts as now. */

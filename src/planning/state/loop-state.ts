@@ -5,7 +5,7 @@
  */
 import type { NodeGroupId, NodeName } from '../../domain/ids.ts';
 import type { AnsweredRecord } from '../../domain/loop-report.ts';
-import type { FollowedInstances, GroupTimes, LoopState, RememberedUnremovable } from '../../domain/loop-state.ts';
+import type { BudgetedRemoval, FollowedInstances, GroupTimes, LoopState, RememberedUnremovable } from '../../domain/loop-state.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { IncreaseOutcome, RemovalOutcome } from '../../domain/outcome.ts';
@@ -48,6 +48,7 @@ export function emptyLoopState(nowMs: number): LoopState {
     requests: { served: false, retries: new Map() },
     removals: [],
     emptyRemovals: [],
+    budgetedRemovals: [],
     unregisteredSince: undefined,
     heldGroups: new Map(),
     deletionTaints: new Map(),
@@ -78,6 +79,7 @@ export function reduceObservation(state: LoopState, observation: Observation, po
     unremovable: new Map([...settled.unremovable].filter(([name, entry]) => entry.untilMs > nowMs && observation.cluster.nodes.has(name))),
     removals: settled.removals.filter((startMs) => startMs > windowStart),
     emptyRemovals: settled.emptyRemovals.filter((startMs) => startMs > windowStart),
+    budgetedRemovals: settled.budgetedRemovals.filter(({ startedAtMs }) => startedAtMs > windowStart),
   };
 }
 
@@ -179,6 +181,7 @@ interface RemovalChanges {
   readonly groupTimes: Map<NodeGroupId, GroupTimes>;
   readonly removals: number[];
   readonly emptyRemovals: number[];
+  readonly budgetedRemovals: BudgetedRemoval[];
   lastScaleDownMs: number;
   lastScaleDownFailureMs: number;
 }
@@ -193,6 +196,7 @@ export function reduceRemovals(state: LoopState, outcomes: readonly RemovalOutco
     groupTimes: new Map(state.groupTimes),
     removals: [...state.removals],
     emptyRemovals: [...state.emptyRemovals],
+    budgetedRemovals: [...state.budgetedRemovals],
     lastScaleDownMs: state.lastScaleDownMs,
     lastScaleDownFailureMs: state.lastScaleDownFailureMs,
   };
@@ -203,10 +207,11 @@ export function reduceRemovals(state: LoopState, outcomes: readonly RemovalOutco
 function takeInRemoval(changes: RemovalChanges, outcome: RemovalOutcome, nowMs: number): void {
   switch (outcome.kind) {
     case 'started': {
-      const { node, group, instance, empty, atMs } = outcome;
+      const { node, group, instance, empty, budgeted, atMs } = outcome;
       changes.deleting.set(node, { group, instance, sinceMs: atMs });
       changes.unneededSince.delete(node);
       (empty === true ? changes.emptyRemovals : changes.removals).push(atMs);
+      if (budgeted !== undefined) changes.budgetedRemovals.push({ group, cause: budgeted, startedAtMs: atMs });
       return noteScaleDown(changes, group, atMs);
     }
     case 'deleted':

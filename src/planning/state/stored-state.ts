@@ -54,10 +54,11 @@ export function withDefaults(stored: StoredState, nowMs: number): LoopState {
 
 /** The same state under the names of dumps, without what no plan reads. */
 export function storedForm(state: LoopState, nowMs: number): StoredState {
-  const { increases: _records, knowsAccepted, heldGroups, deletionTaints: marks, ...rest } = state;
+  const { increases: _records, knowsAccepted, heldGroups, deletionTaints: marks, budgetedRemovals, ...rest } = state;
   const { accepted, increases } = toStored(state);
   return {
     ...rest,
+    ...(budgetedRemovals.length === 0 ? {} : { budgetedRemovals }),
     increases,
     ...(knowsAccepted ? { accepted } : {}),
     asked: requestedLastMinute(state, nowMs),

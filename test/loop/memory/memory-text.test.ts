@@ -150,7 +150,7 @@ describe('a saved memory', () => {
       ]),
     );
     // TypeScript demands a new field of the memory here, and then this row demands that it is stored.
-    const { unneededSince, backoffs, stockouts, readyTimes, broken, brokenZones, groupTimes, targets } = FULL_STATE;
+    const { unneededSince, backoffs, stockouts, readyTimes, broken, brokenZones, groupTimes, targets, budgetedRemovals } = FULL_STATE;
     const { knowsAccepted, lastScaleUpMs, lastScaleDownMs, lastScaleDownFailureMs } = FULL_STATE;
     const last = { lastScaleUpMs, lastScaleDownMs, lastScaleDownFailureMs };
     const maps = {
@@ -163,6 +163,7 @@ describe('a saved memory', () => {
       brokenZones,
       groupTimes,
       targets,
+      budgetedRemovals,
     };
     const expected: Record<keyof SavedMemory, unknown> = { ...maps, ...last, knowsAccepted, savedAtMs: START_MS };
     expect(loaded(FULL_STATE)).toEqual(expected);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Removal } from '../../../src/domain/plan.ts';
+import type { Removal, RemovalCause } from '../../../src/domain/plan.ts';
 import type { Pod } from '../../../src/domain/pod.ts';
 import { TO_BE_DELETED_TAINT } from '../../../src/domain/taints.ts';
 import { recheckRemoval, RemovalGuard } from '../../../src/loop/scale-down/removal-safety.ts';
@@ -8,7 +8,7 @@ import { aCluster, aNode, aPod, keyOf, START_MS } from '../../support/builders.t
 import { FakeClock } from '../../support/fake-clock.ts';
 import { aPolicy } from '../../support/policy.ts';
 import { MINUTE } from './removal-stage.ts';
-import { nodeGroupId } from '../../../src/domain/ids.ts';
+import { nodeGroupId, type NodeGroupId } from '../../../src/domain/ids.ts';
 
 const mover = aPod({ name: 'mover' });
 const SELF = 'a/1';
@@ -100,10 +100,49 @@ it.each([
 it('removals from before the wall clock was set back hide none that have left the window', () => {
   let now = START_MS + 5 * MINUTE;
   const clock = Object.assign(new FakeClock(START_MS), { now: () => now });
-  const guard = new RemovalGuard(clock, { maxRemovalsPerWindow: 3, maxEmptyRemovalsPerWindow: undefined, removalWindowMs: 10 * MINUTE });
+  const guard = new RemovalGuard(clock, {
+    maxRemovalsPerWindow: 3,
+    maxEmptyRemovalsPerWindow: undefined,
+    removalWindowMs: 10 * MINUTE,
+    budgets: [],
+  });
   expect(guard.admit({ others: 1 })).toBe(true);
   now = START_MS;
   expect([guard.admit({ others: 2 }), guard.admit({ others: 1 })]).toEqual([true, false]);
   now = START_MS + 11 * MINUTE;
   expect([guard.admit({ others: 2 }), guard.admit({ others: 1 })]).toEqual([true, false]);
+});
+
+describe('the last count of budgets of removals', () => {
+  const limits = { maxRemovalsPerWindow: 100, maxEmptyRemovalsPerWindow: undefined, removalWindowMs: 10 * MINUTE };
+  const two = { unit: 'nodes', amount: 2, per: 'pool', causes: ['empty'] } as const;
+  const [a, b] = [nodeGroupId('a'), nodeGroupId('b')];
+  const of = (group: NodeGroupId, count = 1, cause: RemovalCause = 'empty') => ({
+    removals: Array.from({ length: count }, () => ({ group, cause })),
+    sizes: new Map([[a, 10] as const, [b, 10] as const]),
+  });
+
+  it('refuses what is above them, whatever was planned, until the window has passed', () => {
+    const clock = new FakeClock(START_MS);
+    let now = START_MS;
+    const guard = new RemovalGuard(Object.assign(clock, { now: () => now }), { ...limits, budgets: [two] });
+    const ask = (nodes: ReturnType<typeof of>): boolean => guard.admit({ others: nodes.removals.length }, nodes);
+    expect([ask(of(a, 3)), ask(of(a, 2)), ask(of(a)), ask(of(b)), ask(of(a, 1, 'unready'))]).toEqual([false, true, false, true, true]);
+    now += 10 * MINUTE;
+    expect([ask(of(a, 2)), ask(of(a))]).toEqual([true, false]);
+  });
+
+  it('knows what an earlier process started, and of unknown pools allows no percent', () => {
+    const guard = new RemovalGuard(new FakeClock(START_MS), { ...limits, budgets: [two, { ...two, unit: 'percent', amount: 50 }] });
+    guard.recall([], [], [{ group: a, cause: undefined, startedAtMs: START_MS - MINUTE }]);
+    expect([guard.admit({ others: 2 }, of(a, 2)), guard.admit({ others: 1 }, of(a))]).toEqual([false, true]);
+    expect(guard.admit({ others: 1 }, { ...of(b), sizes: new Map() })).toBe(false);
+  });
+
+  it('follows another configuration', () => {
+    const guard = new RemovalGuard(new FakeClock(START_MS), { ...limits, budgets: [] });
+    expect(guard.admit({ others: 5 }, of(a, 5))).toBe(true);
+    guard.reconfigure({ ...limits, budgets: [{ ...two, amount: 0 }] });
+    expect(guard.admit({ others: 1 }, of(a))).toBe(false);
+  });
 });

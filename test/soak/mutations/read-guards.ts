@@ -3,6 +3,30 @@ import type { GuardTable } from './guard.ts';
 
 export const READ_GUARDS: readonly GuardTable[] = [
   {
+    test: 'test/loop/scale-down/removal-safety.test.ts',
+    quick: true,
+    guards: [{ title: 'no more nodes are removed than a budget of removals allows', row: 'whatever was planned' }],
+  },
+  {
+    test: 'test/planning/facts/removal-budgets.test.ts',
+    guards: [{ title: 'no plan removes more nodes than a budget of removals allows', row: 'is passed by no plan' }],
+  },
+  {
+    test: 'test/loop/memory/memory-text.test.ts',
+    guards: [
+      {
+        title: 'what budgets of removals have counted survives a restart',
+        change: ['budgetedRemovals.length === 0', 'budgetedRemovals.length >= 0'],
+      },
+    ],
+  },
+  {
+    test: 'test/scenarios/removal-budgets.test.ts',
+    guards: [
+      { title: 'a restart gives no budget of removals a second time', change: ['rules.budgets.length === 0', 'rules.budgets.length >= 0'] },
+    ],
+  },
+  {
     test: 'test/loop/scale-down/execute.test.ts',
     guards: [
       { title: 'no more nodes are removed than their window allows', quick: true },

@@ -138,6 +138,7 @@ function withPassedTimers(state: LoopState, { cluster, nowMs }: Observation): Lo
     unremovable: new Map(),
     removals: [],
     emptyRemovals: [],
+    budgetedRemovals: [],
     groupTimes: new Map(),
     lastScaleUpMs: nowMs - PASSED_MS,
     lastScaleDownMs: nowMs - PASSED_MS,
@@ -152,6 +153,8 @@ function withoutRates(policy: Policy): Policy {
     maxParallelDrains: UNLIMITED,
     maxRemovalsPerWindow: UNLIMITED,
     maxEmptyRemovalsPerWindow: undefined,
+    // A budget of no nodes is no rate: it never allows a removal.
+    budgets: policy.scaleDown.budgets.filter(({ amount }) => amount === 0),
   };
   return { ...policy, scaleDown: { ...policy.scaleDown, ...most } };
 }

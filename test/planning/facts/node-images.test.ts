@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { NodeGroup } from '../../../src/domain/node-group.ts';
-import { isOlderImage, NODE_IMAGE_LABEL, nodesWithOldImage } from '../../../src/planning/scale-down/node-images.ts';
+import { isOlderImage, NODE_IMAGE_LABEL, nodesWithOldImage } from '../../../src/planning/facts/node-images.ts';
 import { aNode, aPod } from '../../support/builders.ts';
 import { aPolicy } from '../../support/policy.ts';
-import { names, nodes, observe, plan, pool, removed, sinceMinutes, slots } from './world.ts';
+import { names, nodes, observe, plan, pool, removed, sinceMinutes, slots } from '../scale-down/world.ts';
 
 const UBUNTU = 'AKSUbuntu-2204gen2containerd';
 const OLD = `${UBUNTU}-202409.30.0`;
