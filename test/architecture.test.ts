@@ -51,7 +51,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
  * is a single folder is not listed. The rooms `grpc/`, `store/redis/` are planned and enter with their first file.
  */
 const LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
-  domain: [['domain/ports'], ['domain']],
+  domain: [['domain/ports', 'domain/schedules'], ['domain']],
   scheduling: [['scheduling/snapshot'], ['scheduling/devices', 'scheduling/volumes', 'scheduling/drainability'], ['scheduling/predicates']],
   planning: [
     ['planning/explain/answers', 'planning/shadow'],

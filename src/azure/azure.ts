@@ -46,6 +46,8 @@ export interface AzureNodeGroups extends CloudNodeGroups {
   remainingWrites(group: NodeGroupId): RemainingWrites | undefined;
   /** Which caching agents run from now on. Throws a `config` error that names what cannot be selected. */
   selectAgents(selection: AgentSelection): void;
+  /** How long the last nodes of each group took until they were ready: minimums of schedules are prepared so long before. */
+  noteStartTimes(times: ReadonlyMap<NodeGroupId, readonly number[]>): void;
   /** What was learned of the groups' nodes, to be stored for the next process. */
   learnedTemplates(): LearnedText;
   /** Takes over what an earlier process stored, before the first `observe`. @returns why the text is rejected; undefined: it is accepted. */
@@ -209,6 +211,10 @@ class AzureAdapter implements AzureNodeGroups {
 
   templateReports(): readonly TemplateReport[] {
     return this.#groups.map((group) => reportTemplate(group, this.#rooms.evidence.recordOf(group.id), this.#deps.names));
+  }
+
+  noteStartTimes(times: ReadonlyMap<NodeGroupId, readonly number[]>): void {
+    this.#rooms.schedules.noteStartTimes(times);
   }
 
   learnedTemplates(): LearnedText {

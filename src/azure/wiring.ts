@@ -17,6 +17,7 @@ import type { ArmOperation } from './arm/call-list.ts';
 import { OperationTracker } from './arm/operations.ts';
 import { agentPoolId } from './arm/agent-pool-api.ts';
 import type { AzureOptions } from './arm/options.ts';
+import { GroupSchedules } from './groups/group-schedules.ts';
 import type { RegisteredGroup } from './groups/registry.ts';
 import { RateLimits } from './arm/rate-limits.ts';
 import { foldName } from './arm/resource-ids.ts';
@@ -83,6 +84,7 @@ export interface AzureRooms {
   readonly failures: FailureCounts;
   readonly quotaAccount: QuotaAccount;
   readonly gate: WriteGate;
+  readonly schedules: GroupSchedules;
   readonly writes: WriteDeps;
   readonly hints: SubscriptionHints;
   readonly undo: UnfilledIncreaseUndo;
@@ -134,6 +136,7 @@ export function wireAzure(deps: AzureDeps): AzureRooms {
   const quotaAccount = new QuotaAccount({ inventory, failures, clock });
   const evidence = new NodeEvidence(names, metrics.templates);
   const lockedBecause = (): string | undefined => foreignLock?.heldBecause();
+  const schedules = new GroupSchedules(inventory);
   const views = new CloudViewBuilder({
     store: inventory,
     backoffs: ownWrites.backoffs,
@@ -141,6 +144,7 @@ export function wireAzure(deps: AzureDeps): AzureRooms {
     names,
     lockedBecause,
     pauses,
+    schedules,
     evidence,
     hints,
     shares,
@@ -149,7 +153,7 @@ export function wireAzure(deps: AzureDeps): AzureRooms {
     const row = inventory.scaleSets.get(inventory.registration().byId.get(id)?.key ?? '')?.value;
     if (row !== undefined) hints.noteSuccess(row);
   };
-  const gate = new WriteGate({ inventory, ownWrites, foreignLock, pauses, clock, log });
+  const gate = new WriteGate({ inventory, ownWrites, foreignLock, pauses, schedules, clock, log });
   const writes: WriteDeps = {
     ...shared,
     inventory,
@@ -158,6 +162,7 @@ export function wireAzure(deps: AzureDeps): AzureRooms {
     locks: new GroupLocks(),
     shares,
     pausedBecause: (group, write) => gate.pausedBecause(group, write),
+    limitsOf: (group) => schedules.limitsOf(group, clock.now()),
     recordEvent: (event) => {
       quotaAccount.recordEvent(event);
       if (event.kind === 'increase-failed') hints.noteFailure(event.error);
@@ -187,6 +192,7 @@ export function wireAzure(deps: AzureDeps): AzureRooms {
     failures,
     quotaAccount,
     gate,
+    schedules,
     writes,
     hints,
     undo,

@@ -76,6 +76,7 @@ export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
   const deps = composeLoopDeps(input, connections, { withheld, decisions, advice });
   const loop = new Autoscaler(deps, { ...config.loop, namespace: config.kubernetes.namespace });
   const shadow = withheld === undefined ? undefined : composeShadow(input, connections, loop);
+  loop.onLoop(({ state }) => cloud.noteStartTimes(state.readyTimes));
   attachObservers(input, { loop, deps, connections, live, history });
   const health = attachHealth(input, loop);
   const status = composeStatus(input, connections, advice);

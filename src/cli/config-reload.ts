@@ -106,7 +106,7 @@ export class ConfigReload {
     if (live.length > 0) {
       const leaves = new Map(this.#running.leaves);
       for (const key of live) setOrDelete(leaves, key, next.leaves.get(key));
-      this.#running = { config: overlaid(this.#running.config, next.config), leaves };
+      this.#running = { config: overlaid(this.#running.config, next.config), leaves, files: next.files };
       this.#generation += 1;
       apply(this.#running);
       metrics.reloads.inc({ outcome: 'applied' });

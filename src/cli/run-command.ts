@@ -53,11 +53,13 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
     const composed = await composeUnlessStopped(config, log, signals.stopped);
     if (composed === undefined) return endWith(EXIT_OK, terminal);
     const { daemon, metrics } = composed;
-    const apply = ({ config: next }: Settings): void => {
+    let calendars = settings.files;
+    const apply = ({ config: next, files }: Settings): void => {
+      calendars = files;
       live.shutdownTimeoutMs = next.loop.shutdownTimeoutMs;
       daemon.reconfigure(next);
     };
-    const content = (): string => contentOf(argv, terminal);
+    const content = (): string => contentOf([...configFiles(argv), ...calendars], terminal);
     const watching = watchConfig({ daemon, log, metrics, settings, apply, content, load: () => load(true) });
     const ended = new AbortController();
     const memory = giveBackStartMemory(systemClock, ended.signal);
@@ -126,8 +128,8 @@ function watchConfig({ daemon, log, metrics, settings, load, apply, content }: W
 }
 
 /** Returns the content of all configuration files. A file that disappears counts as one change, its return as another. */
-function contentOf(argv: readonly string[], { readFile }: Terminal): string {
-  const texts = configFiles(argv).map((file) => {
+function contentOf(files: readonly string[], { readFile }: Terminal): string {
+  const texts = files.map((file) => {
     try {
       return readFile(file);
     } catch (thrown) {

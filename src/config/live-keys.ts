@@ -14,6 +14,7 @@ export const LIVE_SECTIONS = [
   'nodeGroups',
   'nodeGroupOptions',
   'discovery',
+  'schedules',
   'health',
 ] as const;
 
@@ -75,6 +76,7 @@ export function overlaid(running: Config, next: Config): Config {
       nodeGroups: next.azure.nodeGroups,
       nodeGroupOptions: next.azure.nodeGroupOptions,
       discovery: next.azure.discovery,
+      schedules: next.azure.schedules,
     },
     health: next.health,
     loop: next.loop,

@@ -11,7 +11,9 @@ import { STACK } from './schema/azure.ts';
 import { ineffectiveSettings, withoutIneffectiveClusterName, messagesOf } from './schema/messages.ts';
 import { backoff, capacity, cluster, drain, scaleDown, scaleUp, scaleUpPricedElsewhere } from './schema/policy.ts';
 import { priceListOf, type RetailPricesConfig } from './schema/retail-prices.ts';
+import { rulesWithDates } from './schema/schedules.ts';
 import { SCHEMA, type Parsed } from './schema/schema.ts';
+import { datesOfCalendar, type CalendarDates } from './sources/calendar-files.ts';
 import { wrongCaFile } from './sources/ca-file.ts';
 import { cloudConfigLayer, endpointsLayer, ENDPOINTS_VARIABLE } from './sources/cloud-config.ts';
 import { configFileLayer } from './sources/config-file.ts';
@@ -33,6 +35,8 @@ type Reading = { readonly text: string } | { readonly error: string };
 export interface Settings {
   readonly config: Config;
   readonly leaves: ReadonlyMap<string, string>;
+  /** Files that the settings name and whose content is part of the configuration. */
+  readonly files: readonly string[];
 }
 
 export function loadConfig(input: ConfigInput): Config | ConfigErrors {
@@ -57,16 +61,27 @@ export function loadSettings(input: ConfigInput): Settings | ConfigErrors {
   const { merged, warnings: idle } = withoutIneffectiveClusterName(mergeLayers(layers));
   const parsed = SCHEMA.safeParse(merged.document, ONCE);
   const ca = caFileOf(merged.document, input);
+  const calendars = parsed.success ? calendarsOf(parsed.data, input) : [];
   const errors = [
     ...layers.flatMap((layer) => layer.errors),
     ...(parsed.success ? [] : messagesOf(parsed.error.issues, merged)),
     ...(ca !== undefined && 'error' in ca ? [ca.error] : []),
+    ...calendars.flatMap((calendar) => ('error' in calendar ? [calendar.error] : [])),
   ];
   if (errors.length > 0 || !parsed.success) return { errors: errors.map(oneLine) };
   const caPem = ca !== undefined && 'text' in ca ? ca.text : undefined;
-  const warnings = [...layers.flatMap((layer) => layer.warnings), ...idle, ...ineffectiveSettings(parsed.data)].map(oneLine);
-  const config = deepFreeze(assemble(parsed.data, { caPem, warnings, hostname: input.hostname }));
-  return { config, leaves: new Map(leafEntries(merged.document, [])) };
+  const warnings = [
+    ...layers.flatMap((layer) => layer.warnings),
+    ...idle,
+    ...ineffectiveSettings(parsed.data),
+    ...calendars.flatMap(leftEvents),
+  ].map(oneLine);
+  const config = deepFreeze(assemble(parsed.data, { caPem, warnings, hostname: input.hostname, calendars }));
+  return {
+    config,
+    leaves: new Map([...leafEntries(merged.document, []), ...calendars.map(leafOfCalendar)]),
+    files: calendars.map(({ file }) => file),
+  };
 }
 
 const MAX_LENGTH = 1_000;
@@ -124,16 +139,41 @@ function caFileOf(document: Readonly<Record<string, unknown>>, input: ConfigInpu
   return wrong === undefined ? reading : { error: wrong };
 }
 
+type CalendarFile = { readonly file: string } & (CalendarDates | { readonly error: string });
+
+/** A calendar that cannot be read is an error: without its dates, rules would hold on wrong days. */
+function calendarsOf({ schedules: { calendars } }: Parsed, input: ConfigInput): readonly CalendarFile[] {
+  const files = [...new Set(calendars.flatMap(({ file }) => file ?? []))];
+  return files.map((file) => {
+    const reading = readText('schedules.calendars file', file, input);
+    if ('error' in reading) return { file, ...reading };
+    const found = datesOfCalendar(reading.text);
+    return typeof found === 'string' ? { file, error: `schedules.calendars file is "${file}": ${found}.` } : { file, ...found };
+  });
+}
+
+function leftEvents(calendar: CalendarFile): readonly string[] {
+  if ('error' in calendar || calendar.left === 0) return [];
+  return [`${calendar.left} events of the calendar "${calendar.file}" have no effect, since they are no whole days or were called off.`];
+}
+
+/** Other dates in the same file are a change of the schedules. */
+function leafOfCalendar(calendar: CalendarFile): readonly [string, string] {
+  return [`schedules.calendars[${calendar.file}]`, 'dates' in calendar ? JSON.stringify(calendar.dates) : ''];
+}
+
 interface Extras {
   readonly caPem: string | undefined;
   readonly warnings: readonly string[];
   readonly hostname: string | undefined;
+  readonly calendars: readonly CalendarFile[];
 }
 
 function assemble(parsed: Parsed, extras: Extras): Config {
   const { retailPrices: _retailPrices, ...scaleUp } = parsed.scaleUp;
+  const datesIn = new Map(extras.calendars.map((each) => [each.file, 'dates' in each ? each.dates : []]));
   return {
-    azure: azureSectionOf(parsed, extras.caPem),
+    azure: azureSectionOf(parsed, { caPem: extras.caPem, schedules: { rules: rulesWithDates(parsed.schedules, datesIn) } }),
     kubernetes: kubernetesOf(parsed, extras.hostname),
     policy: {
       cluster: parsed.cluster,

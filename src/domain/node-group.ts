@@ -2,6 +2,7 @@ import type { GroupBlocks } from './group-blocks.ts';
 import type { Headroom } from './headroom.ts';
 import type { InstanceKey, NodeGroupId } from './ids.ts';
 import type { ErrorKind, SizeFamily } from '../lib/errors.ts';
+import type { GroupSchedule } from './schedule-rules.ts';
 import type { NodeTemplate } from './node-template.ts';
 
 type NodeGroupKind = 'vmss-uniform' | 'vmss-flexible' | 'vms-pool';
@@ -145,12 +146,22 @@ export interface NodeGroup {
   readonly options: NodeGroupOptions;
   /** Why it does not change now. */
   readonly blocks: GroupBlocks;
+  /** What rules say of it now; `minSize`, `maxSize` and `blocks` have it already. undefined: nothing. */
+  readonly schedule: GroupSchedule | undefined;
   /** AKS's own count of the pool, if it differs from the size: the next operation of AKS on the pool sets the size to it. undefined: it does not. */
   readonly aksCount: number | undefined;
 }
 
 /** What may be unknown of a group. */
-export type UnknownOfGroup = 'poolLimit' | 'configuredMax' | 'sharedPool' | 'maxFrom' | 'agentPool' | 'sizeFamily' | 'aksCount';
+export type UnknownOfGroup =
+  | 'poolLimit'
+  | 'configuredMax'
+  | 'sharedPool'
+  | 'maxFrom'
+  | 'agentPool'
+  | 'sizeFamily'
+  | 'schedule'
+  | 'aksCount';
 
 /** Nothing is known of these parts of a group. */
 export const NOTHING_KNOWN: Readonly<Record<UnknownOfGroup, undefined>> = {
@@ -160,6 +171,7 @@ export const NOTHING_KNOWN: Readonly<Record<UnknownOfGroup, undefined>> = {
   maxFrom: undefined,
   agentPool: undefined,
   sizeFamily: undefined,
+  schedule: undefined,
   aksCount: undefined,
 };
 

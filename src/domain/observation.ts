@@ -112,6 +112,8 @@ export interface CloudView {
   readonly managedCluster?: ManagedClusterName;
   /** Pauses that name no group. If absent, each names one. */
   readonly pausesWithoutGroup?: readonly string[];
+  /** Rules of schedules without a group or without effect, one sentence each. If absent, there is none. */
+  readonly scheduleFindings?: readonly string[];
 }
 
 /** The frozen inputs of one loop. Can be written to disk and replayed to the same plan. */

@@ -56,6 +56,7 @@ const GROUP: Readonly<Record<keyof NodeGroup, string>> = {
   zones: 'template',
   options: 'node group',
   blocks: 'block',
+  schedule: 'schedule',
   aksCount: 'count of AKS',
 };
 

@@ -1,6 +1,7 @@
 /** The adapter's configuration. The `config` ring produces a structurally equal, validated and frozen object. */
 import type { AgentSelection } from '../../cache/agents/agent-selection.ts';
 import type { NodeGroupOptions } from '../../domain/node-group.ts';
+import type { Schedules } from '../../domain/schedule-rules.ts';
 import type { TaintRules } from '../../domain/taints.ts';
 
 /**
@@ -60,7 +61,7 @@ export interface DiscoveryRule {
 export type WritePath = 'vmss' | 'agentPool';
 
 /** Which groups are scaled and by which rules: the options that may change while the process runs. */
-export type GroupSelection = Pick<AzureOptions, 'nodeGroups' | 'discovery' | 'nodeGroupOptions' | 'adoptsManagedPools'>;
+export type GroupSelection = Pick<AzureOptions, 'nodeGroups' | 'discovery' | 'nodeGroupOptions' | 'schedules' | 'adoptsManagedPools'>;
 
 export interface AzureOptions {
   readonly subscriptionId: string;
@@ -105,6 +106,8 @@ export interface AzureOptions {
   /** Options of single groups. */
   readonly nodeGroupOptions?: readonly NamedGroupOptions[];
   readonly discovery: readonly DiscoveryRule[];
+  /** Rules that hold in local time. If absent, none. */
+  readonly schedules?: Schedules;
   /** Longest wait for one response. */
   readonly requestTimeoutMs: number;
   readonly maxConcurrentCalls: number;

@@ -4,6 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Table } from '../../cache/table/table.ts';
+import { NO_SCHEDULES } from '../../domain/schedule-rules.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { GroupSelection } from '../arm/options.ts';
 import { GroupRegistry, type RegisteredGroup, type Registration } from '../groups/registry.ts';
@@ -45,10 +46,10 @@ export class KnownGroups {
   }
 
   /** Returns false if these groups, limits and options are selected already. */
-  select({ nodeGroups, discovery, nodeGroupOptions = [] }: GroupSelection): boolean {
-    const { nodeGroups: named, discovery: rules, nodeGroupOptions: stated = [] } = this.#selection;
-    if (isDeepStrictEqual([nodeGroups, discovery, nodeGroupOptions], [named, rules, stated])) return false;
-    this.#selection = { ...this.#selection, nodeGroups, discovery, nodeGroupOptions };
+  select({ nodeGroups, discovery, nodeGroupOptions = [], schedules = NO_SCHEDULES }: GroupSelection): boolean {
+    const { nodeGroups: named, discovery: rules, nodeGroupOptions: stated = [], schedules: times = NO_SCHEDULES } = this.#selection;
+    if (isDeepStrictEqual([nodeGroups, discovery, nodeGroupOptions, schedules], [named, rules, stated, times])) return false;
+    this.#selection = { ...this.#selection, nodeGroups, discovery, nodeGroupOptions, schedules };
     return true;
   }
 

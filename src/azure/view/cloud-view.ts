@@ -26,6 +26,7 @@ import { WantedReads } from './wanted-reads.ts';
 import type { AzureOptions } from '../arm/options.ts';
 import { OwnershipIndex, type Ownership, type OwnershipInput } from '../groups/node-ownership.ts';
 import { blockAgainstIncrease } from '../groups/group-rules.ts';
+import { limitsIn, type GroupSchedules } from '../groups/group-schedules.ts';
 import { entriesWithoutGroup, pauseBlocks } from '../groups/pauses.ts';
 import { groupKindOf, type RegisteredGroup, type Registration } from '../groups/registry.ts';
 import { zoneName, type InstanceRow } from '../rows/scale-set.ts';
@@ -55,6 +56,7 @@ interface CloudViewDeps {
   /** Why no group may be written now, if so. */
   readonly lockedBecause: () => string | undefined;
   readonly pauses: PauseReader;
+  readonly schedules: GroupSchedules;
   /** What other clusters of the subscription reported. */
   readonly hints: Pick<SubscriptionHints, 'lastResortReason'>;
   readonly shares: Pick<WriteShares, 'waitingReason'>;
@@ -122,6 +124,7 @@ export class CloudViewBuilder {
     const unused = unusedOptionNames(store.selection.nodeGroupOptions, tagged);
     const reservations = store.reservations.current(nowMs);
     const names = [...registration.groups.values()].map((group) => store.facts.namesOf(group));
+    const scheduleFindings = this.#deps.schedules.findings();
     const idlePauses = entriesWithoutGroup(context.pauses, names, nowMs);
     return {
       groups: [...built.values()].map(({ group }) => group).sort(compareBy((item) => item.id)),
@@ -135,6 +138,7 @@ export class CloudViewBuilder {
       ...(unused.length === 0 ? {} : { optionsWithoutGroup: unused }),
       ...(idle.length === 0 ? {} : { rulesWithoutGroup: idle }),
       ...defined({ managedCluster: managedClusterOf(this.#deps.options) }),
+      ...(scheduleFindings.length === 0 ? {} : { scheduleFindings }),
       ...(idlePauses.length === 0 ? {} : { pausesWithoutGroup: idlePauses }),
     };
   }
@@ -157,7 +161,9 @@ export class CloudViewBuilder {
     const instances = listedAtMs === undefined ? undefined : this.#instances.instancesOf(group.key, context.ownership);
     const source = this.#sourceOf(own);
     const sourceRow = own.row?.value ?? own.size;
-    const paused = pauseBlocks(context.pauses, store.facts.namesOf(group), context.nowMs);
+    const schedule = this.#deps.schedules.of(group, context.nowMs);
+    const pauses = this.#deps.schedules.pausesOf(context.pauses, schedule);
+    const paused = pauseBlocks(pauses, store.facts.namesOf(group), context.nowMs);
     return {
       group,
       ...own,
@@ -177,6 +183,7 @@ export class CloudViewBuilder {
         choice: this.#hintedReason(own, context.cluster),
         deletion: this.#deps.shares.waitingReason(writtenKeyOf(group)),
       },
+      schedule,
       allowedSize: allowedSize(group, store),
       namedOptions: store.selection.nodeGroupOptions,
       clusterLabels: this.#clusterLabels.labelsFor(source?.os),
@@ -195,14 +202,17 @@ export class CloudViewBuilder {
   }
 
   #compose(input: GroupInput, previous: Built | undefined): NodeGroup {
-    const { group, row } = input;
+    const { group, row, schedule } = input;
+    // guard: plans see the limits that schedules set
+    const limits = limitsIn(group, schedule);
     const target = JSON.parse(input.target) as TargetSize;
     const pool = group.kind === 'scale-set' ? input.pool : undefined;
     return {
       id: group.id,
       kind: groupKindOf(group, row?.value),
-      minSize: group.min,
-      ...limitedMaximum(group, input.allowedSize),
+      minSize: limits.min,
+      ...limitedMaximum(limits, input.allowedSize),
+      schedule: input.schedule,
       sharedPool: sharedPoolOf(group, input.allowedSize, target),
       maxFrom: maximumOrigin(group, input),
       agentPool: agentPoolOf(input),
@@ -213,7 +223,10 @@ export class CloudViewBuilder {
         ? previous?.group.template
         : buildGroupTemplate(this.#deps, input, this.#sourceOf(input)),
       ...this.#size(input),
-      options: nodeGroupOptionsOf(group.key, tagsOf(input), input.namedOptions),
+      options: {
+        ...nodeGroupOptionsOf(group.key, tagsOf(input), input.namedOptions),
+        ...defined({ headroom: schedule?.headroom?.value }),
+      },
       blocks: input.blocks,
       aksCount: differingAksCount({ target, instances: input.instances }, pool),
     };

@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { GroupBlocks } from '../../domain/group-blocks.ts';
 import type { Instance, NodeGroup } from '../../domain/node-group.ts';
+import type { GroupSchedule } from '../../domain/schedule-rules.ts';
 import type { ManagedClusterName } from '../../domain/observation.ts';
 import { defined } from '../../lib/defined.ts';
 import type { AzureOptions } from '../arm/options.ts';
@@ -17,6 +18,8 @@ export interface GroupInput extends GroupTemplateInput {
   readonly instances: readonly Instance[] | undefined;
   readonly listedAtMs: number | undefined;
   readonly blocks: GroupBlocks;
+  /** What rules say of the group now. */
+  readonly schedule: GroupSchedule | undefined;
   /** What AKS allows this group to have. */
   readonly allowedSize: number;
   /** The user's options of groups: the same object until they change. */
@@ -56,6 +59,6 @@ export function managedClusterOf({
 
 export function isSameInput(left: GroupInput, right: GroupInput): boolean {
   return (Object.keys(left) as (keyof GroupInput)[]).every(
-    (key) => left[key] === right[key] || (key === 'blocks' && isDeepStrictEqual(left.blocks, right.blocks)),
+    (key) => left[key] === right[key] || ((key === 'blocks' || key === 'schedule') && isDeepStrictEqual(left[key], right[key])),
   );
 }

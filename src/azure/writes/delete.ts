@@ -110,6 +110,8 @@ class Deletion {
   readonly #keys: readonly InstanceKey[];
   /** The `vmId` of each instance that the caller means; empty: unknown. */
   readonly #meant: Map<InstanceKey, string>;
+  /** The minimum that was checked. undefined: it does not matter. */
+  #minimum: number | undefined;
 
   constructor({ deps, group, backend, request, signal }: DeletionInput) {
     this.#deps = deps;
@@ -198,8 +200,9 @@ class Deletion {
     if (inventory.changes.isInherited(group.key)) return 'an operation that was in progress at the start may not be over yet';
     if (allowed) return undefined;
     const listed = [...inventory.instances.scope(group.key).values()].filter((row) => isStaying(this.#deps, row));
+    this.#minimum = this.#deps.limitsOf(group).min;
     // guard: a delete leaves the minimum of its group
-    return minimumBreach({ size: size.low, listed, going, min: group.min });
+    return minimumBreach({ size: size.low, listed, going, min: this.#minimum });
   }
 
   async #send(batch: Batch): Promise<DeleteOutcome> {
@@ -251,10 +254,17 @@ class Deletion {
     const found = await this.#request.objections?.(keys, this.#signal);
     const changed = instances.flatMap((row) => {
       // guard: a deletion that waited for its turn obeys a pause
-      const reason = this.#deps.pausedBecause(this.#group, 'removal') ?? this.#changeOf(row);
+      const reason = this.#deps.pausedBecause(this.#group, 'removal') ?? this.#raisedMinimum() ?? this.#changeOf(row);
       return reason === undefined ? [] : [[row.value.ref.key, reason] as const];
     });
     return new Map([...changed, ...[...(found ?? [])].filter(([key]) => keys.includes(key))]);
+  }
+
+  /** Why a schedule is against the deletion since its minimum was checked. */
+  #raisedMinimum(): string | undefined {
+    const { min } = this.#deps.limitsOf(this.#group);
+    // guard: a minimum that rose while a deletion waited is obeyed
+    return this.#minimum === undefined || min <= this.#minimum ? undefined : `the minimum of its node group is ${min} now`;
   }
 
   #sendWithout(batch: Batch, spared: ReadonlyMap<InstanceKey, string>): Promise<DeleteOutcome> | DeleteOutcome {

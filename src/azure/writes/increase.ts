@@ -114,7 +114,9 @@ async function tryIncrease<Read extends SizeRead>(
   try {
     const read = await backend.read(signal);
     if (read === undefined) return { kind: 'refused', group: group.id, reason: `there is no agent pool for "${group.id}"` };
-    const refusal = checkPause(deps, group) ?? backend.checkIncrease(request, read) ?? checkShown(group, request, read);
+    // guard: an increase that waited for its turn obeys the maximum of a schedule
+    const refusal =
+      checkPause(deps, group) ?? backend.checkIncrease(request, read) ?? checkShown({ ...group, ...deps.limitsOf(group) }, request, read);
     return refusal ?? (await writeSize(deps, group, { ...increase, read }, signal));
   } catch (thrown) {
     return { kind: 'failed', group: group.id, error: asAutoscalerError(thrown) };
@@ -159,6 +161,7 @@ function checkShown(group: RegisteredGroup, request: IncreaseRequest, read: Size
   const to = numberToWrite(request, shown);
   // guard: growth during a deletion does not pass the maximum
   if (to <= group.max) return undefined;
+  if (shown === request.from) return refused(`${to} is above its maximum of ${group.max}`);
   const counted = `Azure still counts ${shown - request.from} instances that are being deleted`;
   return refused(`${counted}, and ${to} with the new ones is above its maximum of ${group.max}`);
 }

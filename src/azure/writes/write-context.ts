@@ -17,6 +17,7 @@ import type { ArmClients } from '../arm/sdk-clients.ts';
 import type { OperationTracker } from '../arm/operations.ts';
 import type { AzureOptions } from '../arm/options.ts';
 import type { OwnWrites, OwnIncrease } from '../groups/own-writes.ts';
+import type { GroupLimits } from '../groups/group-schedules.ts';
 import type { RegisteredGroup } from '../groups/registry.ts';
 import type { WriteShares } from '../groups/write-shares.ts';
 import { zoneName, type ScaleSetRow } from '../rows/scale-set.ts';
@@ -37,6 +38,8 @@ export interface WriteDeps {
   readonly metrics: Metrics;
   /** Why such a write of the group is paused now; undefined: it is not. Asked once more after the waits of a write. */
   readonly pausedBecause: (group: RegisteredGroup, write: 'increase' | 'removal') => string | undefined;
+  /** The limits of the group that hold now, by schedules. Asked once more after the waits of a write. */
+  readonly limitsOf: (group: RegisteredGroup) => GroupLimits;
   /** Queues an event for the next observation and wakes the loop. */
   readonly recordEvent: (event: CloudEvent) => void;
   /** An increase ended without all of its instances, or its end was not seen. */

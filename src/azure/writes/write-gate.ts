@@ -9,6 +9,7 @@ import type { Log } from '../../telemetry/log.ts';
 import type { OwnWrites } from '../groups/own-writes.ts';
 import { blockAgainstChange, inputOfRows } from '../groups/group-rules.ts';
 import { pauseBlocks, type PauseBlocks } from '../groups/pauses.ts';
+import type { GroupSchedules } from '../groups/group-schedules.ts';
 import type { RegisteredGroup } from '../groups/registry.ts';
 import type { AzureInventory } from '../inventory/inventory.ts';
 
@@ -18,6 +19,7 @@ export interface WriteGateDeps {
   /** Freezes every group while it is held. If absent, no lock is watched. */
   readonly foreignLock?: ForeignLock | undefined;
   readonly pauses: PauseReader;
+  readonly schedules: GroupSchedules;
   readonly clock: Pick<Clock, 'now'>;
   readonly log: Log;
 }
@@ -58,8 +60,11 @@ export class WriteGate {
   }
 
   #pausedBlocks(group: RegisteredGroup): PauseBlocks {
-    const { inventory, pauses, clock } = this.#deps;
-    return pauseBlocks(pauses.current(), inventory.facts.namesOf(group), clock.now());
+    const { inventory, pauses, schedules, clock } = this.#deps;
+    const nowMs = clock.now();
+    // guard: what a schedule pauses is not written
+    const all = schedules.pausesOf(pauses.current(), schedules.of(group, nowMs));
+    return pauseBlocks(all, inventory.facts.namesOf(group), nowMs);
   }
 
   /** A group backs off after a permanent refusal, until a write of it is accepted. */

@@ -1,4 +1,5 @@
 /** The Azure section as the adapter takes it, made from the parsed settings. The adapter says what each value means. */
+import type { Schedules } from '../../domain/schedule-rules.ts';
 import { cloudByName, isPublicEndpoint } from './azure.ts';
 import { priceListOf } from './retail-prices.ts';
 import type { Parsed } from './schema.ts';
@@ -9,8 +10,11 @@ type DiscoveryRule = Parsed['discovery'][number] & { readonly byDefault?: true }
 /** The settings of the Azure adapter; `cli` adds what is read from the instance metadata endpoint. */
 export type AzureConfig = Readonly<ReturnType<typeof azureSectionOf>>;
 
-/** `caPem`: the certificate authority of the private cloud, if there is one. */
-export function azureSectionOf({ azure, nodeGroups, nodeGroupOptions, discovery, scaleUp, dryRun }: Parsed, caPem: string | undefined) {
+/** `caPem`: the certificate authority of the private cloud, if there is one. `schedules`: with the dates of their calendars. */
+export function azureSectionOf(
+  { azure, nodeGroups, nodeGroupOptions, discovery, scaleUp, dryRun }: Parsed,
+  { caPem, schedules }: { readonly caPem: string | undefined; readonly schedules: Schedules },
+) {
   const cloud = cloudByName(azure.cloud);
   const armEndpoint = azure.armEndpoint ?? cloud?.armEndpoint ?? '';
   const rules: readonly DiscoveryRule[] = nodeGroups.length + discovery.length === 0 ? defaultDiscovery(azure) : discovery;
@@ -45,6 +49,7 @@ export function azureSectionOf({ azure, nodeGroups, nodeGroupOptions, discovery,
     nodeGroups,
     nodeGroupOptions,
     discovery: rules,
+    schedules,
     requestTimeoutMs: azure.requestTimeout,
     maxConcurrentCalls: azure.maxConcurrentCalls,
     rateLimit: azure.rateLimit,

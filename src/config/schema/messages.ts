@@ -112,12 +112,15 @@ export function withoutIneffectiveClusterName(merged: Merged): { readonly merged
 }
 
 /** One sentence for each setting that another setting makes ineffective. */
-export function ineffectiveSettings({ nodeGroups, discovery, scaleUp, azure }: Parsed): readonly string[] {
+export function ineffectiveSettings({ nodeGroups, discovery, scaleUp, azure, schedules }: Parsed): readonly string[] {
   const nudge =
     'No node group is configured: set --nodes=MIN:MAX:NAME, --node-group-auto-discovery=label:TAG=VALUE, or the name of the cluster.';
   const alone = 'when scale-ups are balanced: scaleUp.balancingLabels (--balancing-label) alone decide which groups are similar.';
   const beaten = scaleUp.balancingLabels.length > 0 ? otherMeasures(scaleUp) : [];
   return [
+    ...(scaleUp.enforceMinSize || schedules.rules.every(({ says }) => says.min === undefined)
+      ? []
+      : ['min of schedules adds no node while scaleUp.enforceMinSize (--enforce-node-group-min-size) is false; it only keeps nodes.']),
     ...beaten.map((measure) => `${measure} has no effect ${alone}`),
     // With the name of the cluster, its tagged pools are selected.
     ...(nodeGroups.length === 0 && discovery.length === 0 && azure.clusterName === undefined ? [nudge] : []),

@@ -7,6 +7,7 @@ import * as z from 'zod';
 import { duration, endpoint, flag, SECOND_MS, text, HOUR_MS, MINUTE_MS, number, oneOf, wholeNumber } from './value-types.ts';
 import { CLOUD_NAMES, cloudByName, STACK, agents, chooseCredential } from './azure.ts';
 import { nodeGroupOptions } from './node-groups.ts';
+import { schedules } from './schedules.ts';
 import { backoff, capacity, cluster, drain, scaleDown, scaleUp } from './policy.ts';
 
 const RETRY_JITTER = 1.2;
@@ -342,6 +343,7 @@ export const SCHEMA = z.strictObject({
   nodeGroups,
   nodeGroupOptions,
   discovery,
+  schedules,
   kubernetes,
   cluster,
   scaleUp,

@@ -83,8 +83,8 @@ type StoredObservation = Omit<Observation, 'cloud'> & {
 function storedObservation(observation: Observation): StoredObservation {
   const { cloud } = observation;
   const groups = cloud.groups.map(
-    ({ blocks, poolLimit, configuredMax, sharedPool, maxFrom, agentPool, sizeFamily, aksCount, ...group }) => {
-      const known = defined({ poolLimit, configuredMax, sharedPool, maxFrom, agentPool, sizeFamily, aksCount });
+    ({ blocks, poolLimit, configuredMax, sharedPool, maxFrom, agentPool, sizeFamily, schedule, aksCount, ...group }) => {
+      const known = defined({ poolLimit, configuredMax, sharedPool, maxFrom, agentPool, sizeFamily, schedule, aksCount });
       return { ...group, ...blockTexts(blocks), ...known };
     },
   );

@@ -40,14 +40,16 @@ export function configWarnings(events: EventRecorder, log: Log, namespace: strin
       events.record({ subject, type: 'Warning', reason, message });
   const reportPlanWarnings = warningReporter(log, () => undefined);
   const reportCloudWarnings = warningReporter(log, warnAs('ConfigMatchesNothing'));
+  const reportSchedules = warningReporter(log, warnAs('ScheduleWithoutEffect'));
   const reportMaximums = warningReporter(log, warnAs('MaximumAbovePoolLimit'));
   return ({ observation, rounds }) => {
     // Without a plan, the earlier warnings still hold.
     const notes = rounds.at(-1)?.plan.notes;
     if (notes !== undefined) reportPlanWarnings(notes.map(({ text }) => text));
     if (observation === undefined) return;
-    const { optionsWithoutGroup = [], rulesWithoutGroup = [], groups } = observation.cloud;
+    const { optionsWithoutGroup = [], rulesWithoutGroup = [], scheduleFindings = [], groups } = observation.cloud;
     reportMaximums(groups.flatMap(excessiveMaximum));
+    reportSchedules(scheduleFindings);
     reportCloudWarnings([
       ...optionsWithoutGroup.map((name) => `nodeGroupOptions: no node group is named ${name}.`),
       ...rulesWithoutGroup.map((rule) => `${rule} matches no pool.`),

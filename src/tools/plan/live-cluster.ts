@@ -41,6 +41,7 @@ export async function observeLive(input: Omit<ConnectInput, 'signal'>, signal: A
     const reading = readLeaderMemory(kubernetes, config.kubernetes, life);
     await Promise.all([...started, restoreTemplates(connections, config, life), cloud.start(life), reading]);
     const memory = await reading;
+    if (memory !== undefined) cloud.noteStartTimes(memory.readyTimes);
     const nowMs = input.clock.now();
     const cluster = kubernetes.reader.observe(nowMs);
     const observation = { loopId: 1, nowMs, cluster, cloud: cloud.observe(cluster, nowMs) };

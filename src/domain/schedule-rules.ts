@@ -1,0 +1,79 @@
+/**
+ * Schedules: rules that hold in local time and say what holds for node groups meanwhile. What holds is a function of the rules and of the time alone,
+ * so that a restart or a new leader at any minute changes nothing. Must not know Azure, nor how sizes are changed.
+ */
+import type { Headroom } from './headroom.ts';
+import { matchesGlob } from '../lib/glob.ts';
+
+/** Days as `2026-12-24`, or as `12-24` in every year. Both ends are included. */
+export interface DateSpan {
+  readonly first: string;
+  readonly last: string;
+}
+
+/** What a rule says while it holds. If absent, it says nothing about that. */
+export interface ScheduleStatements {
+  readonly min?: number;
+  readonly max?: number;
+  readonly headroom?: readonly Headroom[];
+  /** `off`: no node is removed. `on`: an earlier rule's `off` does not hold. `only`: none is removed while no such rule holds. */
+  readonly scaleDown?: 'off' | 'on' | 'only';
+  readonly repack?: 'off' | 'on';
+  /** Neither increases nor removals. `false`: an earlier rule's `true` does not hold. */
+  readonly pause?: boolean;
+}
+
+export interface ScheduleRule {
+  /** Its place in the configuration, from 1. */
+  readonly number: number;
+  /** Names of groups, scale sets or agent pools in lower case, with `*` and `?`. Empty: every group. */
+  readonly pools: readonly string[];
+  readonly zone: string;
+  /** 0 is Sunday. */
+  readonly weekdays: readonly number[];
+  /** If undefined, every day. */
+  readonly dates: readonly DateSpan[] | undefined;
+  readonly except: readonly DateSpan[];
+  /** Minutes of the local day. If `to` is not after `from`, it is of the next day. */
+  readonly from: number;
+  readonly to: number;
+  /** How much longer than the learned start of a node its pods need, such as for pulls of images. */
+  readonly aheadMs: number;
+  readonly says: ScheduleStatements;
+}
+
+export interface Schedules {
+  readonly rules: readonly ScheduleRule[];
+}
+
+export const NO_SCHEDULES: Schedules = Object.freeze({ rules: [] });
+
+/** One statement that holds, and which rule makes it until when. */
+export interface Said<Value> {
+  readonly value: Value;
+  readonly rule: number;
+  /** When the rule ends to hold, milliseconds since the epoch. */
+  readonly untilMs: number;
+  readonly zone: string;
+  /** The rule begins to hold then: its minimum is prepared before. If absent, it holds already. */
+  readonly fromMs?: number;
+}
+
+/** What schedules say of one group now. If a part is absent, they say nothing about that. */
+export interface GroupSchedule {
+  readonly min?: Said<number>;
+  readonly max?: Said<number>;
+  readonly headroom?: Said<readonly Headroom[]>;
+  readonly repack?: Said<'off' | 'on'>;
+  /** Nothing is removed. */
+  readonly scaleDown?: Said<'off'>;
+  /** Nothing is changed. */
+  readonly pause?: Said<true>;
+  /** The limits of the group without schedules. Rules move inside of them. */
+  readonly pool: { readonly min: number; readonly max: number };
+}
+
+/** Whether the rule is about a group with these names. */
+export function isRuleFor({ pools }: Pick<ScheduleRule, 'pools'>, names: readonly string[]): boolean {
+  return pools.length === 0 || pools.some((pattern) => names.some((name) => matchesGlob(pattern, name.toLowerCase())));
+}

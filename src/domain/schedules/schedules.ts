@@ -1,0 +1,120 @@
+/**
+ * What schedules say of one group at one time. Of several rules that hold, the last one that says something about a matter decides it. Rules move
+ * inside the limits of the pool, and no minimum passes the maximum. Must not know where rules are written.
+ */
+import { defined } from '../../lib/defined.ts';
+import { spanAt, timetableAt, type Timetable } from './times.ts';
+import { isRuleFor, type GroupSchedule, type Said, type ScheduleRule, type Schedules, type ScheduleStatements } from '../schedule-rules.ts';
+
+export interface ScheduledGroup {
+  /** All names of the group and of its pool. */
+  readonly names: readonly string[];
+  /** The limits of the pool without schedules; the maximum is not above that of the platform. */
+  readonly min: number;
+  readonly max: number;
+  /** How long a new node takes until it is ready. */
+  readonly bootMs: number;
+}
+
+/** undefined: no rule is about the group now. */
+export function scheduleOf(schedules: Schedules, group: ScheduledGroup, nowMs: number): GroupSchedule | undefined {
+  if (schedules.rules.length === 0) return undefined;
+  const table = timetableAt(schedules, nowMs);
+  const rules = schedules.rules.filter((rule) => isRuleFor(rule, group.names));
+  const now = holdingAt(rules, table, nowMs);
+  const limits = withEarlyMinimum(limitsAt(now, group), { rules, table, group, nowMs });
+  const said = defined({
+    ...limits,
+    headroom: lastWord(now, 'headroom'),
+    repack: lastWord(now, 'repack'),
+    scaleDown: removalsOff(now, { rules, table, nowMs }),
+    pause: pauseOf(now),
+  });
+  return Object.keys(said).length === 0 ? undefined : { ...said, pool: { min: group.min, max: group.max } };
+}
+
+/** A rule that holds, and until when. */
+interface Holding {
+  readonly rule: ScheduleRule;
+  readonly untilMs: number;
+}
+
+function holdingAt(rules: readonly ScheduleRule[], table: Timetable, atMs: number): readonly Holding[] {
+  return rules.flatMap((rule) => {
+    const span = spanAt(table.spans[rule.number - 1] ?? [], atMs);
+    return span === undefined ? [] : [{ rule, untilMs: span.endMs }];
+  });
+}
+
+function lastWord<Matter extends keyof ScheduleStatements>(
+  holding: readonly Holding[],
+  matter: Matter,
+): Said<NonNullable<ScheduleStatements[Matter]>> | undefined {
+  const found = holding.findLast(({ rule }) => rule.says[matter] !== undefined);
+  const value = found?.rule.says[matter];
+  if (found === undefined || value === undefined) return undefined;
+  return { value, rule: found.rule.number, untilMs: found.untilMs, zone: found.rule.zone };
+}
+
+type Limits = Pick<GroupSchedule, 'min' | 'max'>;
+
+/** Inside the limits of the pool; the maximum bounds the minimum. */
+function limitsAt(holding: readonly Holding[], { min: least, max: most }: ScheduledGroup): Limits {
+  const [min, max] = [lastWord(holding, 'min'), lastWord(holding, 'max')];
+  // guard: a rule moves no limit of a pool outside of the pool's own
+  const inside = (value: number): number => Math.min(Math.max(value, least), most);
+  const top = max === undefined ? undefined : { ...max, value: inside(max.value) };
+  // guard: no minimum of a rule passes a maximum
+  const bottom = min === undefined ? undefined : { ...min, value: Math.min(inside(min.value), top?.value ?? most) };
+  return defined({ min: bottom, max: top });
+}
+
+interface Moment {
+  readonly rules: readonly ScheduleRule[];
+  readonly table: Timetable;
+  readonly nowMs: number;
+}
+
+/** A minimum is prepared so long before it begins that its nodes are ready then. A maximum that ends then gives way. */
+function withEarlyMinimum(now: Limits, { rules, table, group, nowMs }: Moment & { readonly group: ScheduledGroup }): Limits {
+  let limits = now;
+  for (const rule of rules) {
+    if (rule.says.min === undefined) continue;
+    const leadMs = group.bootMs + rule.aheadMs;
+    const begins = (table.spans[rule.number - 1] ?? []).filter(({ startMs }) => startMs > nowMs && startMs <= nowMs + leadMs);
+    for (const { startMs } of begins) {
+      const { min: then } = limitsAt(holdingAt(rules, table, startMs), group);
+      if (then === undefined || then.rule !== rule.number || then.value <= (limits.min?.value ?? group.min)) continue;
+      const early = { ...then, fromMs: startMs };
+      const max = limits.max !== undefined && limits.max.value < then.value ? { ...limits.max, value: then.value } : limits.max;
+      limits = defined({ min: early, max });
+    }
+  }
+  return limits;
+}
+
+function pauseOf(holding: readonly Holding[]): Said<true> | undefined {
+  const said = lastWord(holding, 'pause');
+  return said?.value === true ? { ...said, value: true } : undefined;
+}
+
+/** A rule that says `off`, or rules that say `only` while none of them holds: then until the first of them begins. */
+function removalsOff(holding: readonly Holding[], { rules, table, nowMs }: Moment): Said<'off'> | undefined {
+  const said = lastWord(
+    holding.filter(({ rule }) => rule.says.scaleDown !== 'only'),
+    'scaleDown',
+  );
+  if (said?.value === 'off') return { ...said, value: 'off' };
+  const windows = rules.filter(({ says }) => says.scaleDown === 'only');
+  const [first] = windows;
+  // guard: outside of the windows for removals nothing is removed
+  if (first === undefined || said?.value === 'on' || holding.some(({ rule }) => rule.says.scaleDown === 'only')) return undefined;
+  const next = windows
+    .flatMap((rule) => {
+      const span = (table.spans[rule.number - 1] ?? []).find(({ startMs }) => startMs > nowMs);
+      return span === undefined ? [] : [{ rule, startMs: span.startMs }];
+    })
+    .toSorted((left, right) => left.startMs - right.startMs)[0];
+  const { rule, startMs } = next ?? { rule: first, startMs: table.toMs };
+  return { value: 'off', rule: rule.number, untilMs: startMs, zone: rule.zone };
+}

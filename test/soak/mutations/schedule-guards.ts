@@ -1,0 +1,26 @@
+/** Guards of schedules: no rule moves a limit too far, and what holds by a rule is obeyed by plans and once more by each write. */
+import type { GuardTable } from './guard.ts';
+
+export const SCHEDULE_GUARDS: readonly GuardTable[] = [
+  {
+    test: 'test/domain/schedules/schedules.test.ts',
+    quick: true,
+    guards: [
+      { title: "a rule moves no limit of a pool outside of the pool's own", change: ['Math.min(Math.max(value, least), most)', 'value'] },
+      { title: 'no minimum of a rule passes a maximum', change: ['Math.min(inside(min.value), top?.value ?? most)', 'inside(min.value)'] },
+      { title: 'outside of the windows for removals nothing is removed', change: 'always' },
+    ],
+  },
+  {
+    test: 'test/contract/azure-schedules.test.ts',
+    guards: [
+      { title: 'plans see the limits that schedules set', change: ['limitsIn(group, schedule)', 'limitsIn(group, undefined)'] },
+      { title: 'what a schedule pauses is not written', change: ['schedules.of(group, nowMs)', 'undefined'] },
+      {
+        title: 'an increase that waited for its turn obeys the maximum of a schedule',
+        change: ['{ ...group, ...deps.limitsOf(group) }', 'group'],
+      },
+      'a minimum that rose while a deletion waited is obeyed',
+    ],
+  },
+];
