@@ -9,7 +9,7 @@ import { aPool, deployment, MINUTE, SECOND } from './support.ts';
 
 const FLAGS = ['--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=30s'];
 const READS = ['HighCostGetVMScaleSet', 'GetVMScaleSet', 'GetVMScaleSetVM', 'Skus', 'Usages', 'AgentPools'];
-const WRITES = ['CreateVMScaleSet', 'DeleteVMScaleSet', 'subscription-global-writes'];
+const WRITES = ['CreateVMScaleSet', 'VMScaleSetActions', 'subscription-global-writes'];
 
 interface Lived {
   readonly growsAfterMs: number;

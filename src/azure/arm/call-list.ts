@@ -25,7 +25,7 @@ export type ArmOperation =
   | 'listActivityLog';
 
 interface OperationRateLimit {
-  /** Stem of the policy names in `x-ms-ratelimit-remaining-resource`, as the Compute documentation lists them. */
+  /** Stem of the policy names in `x-ms-ratelimit-remaining-resource`, as Azure's CLI recorded them from 2024 on. */
   readonly family: string;
   readonly access: 'read' | 'write';
   /** AKS answers it after 6 to 11 s, as its own client recorded from 2024 to 2026. If absent, an answer takes a second or less. */
@@ -38,16 +38,17 @@ export const OPERATIONS: Readonly<Record<ArmOperation, OperationRateLimit>> = {
   countInstances: { family: 'HighCostGetVMScaleSet', access: 'read' },
   // Azure charges a PUT on an existing set like a creation: 12 at once, then 4 per minute and set.
   putScaleSet: { family: 'CreateVMScaleSet', access: 'write' },
-  deleteInstances: { family: 'DeleteVMScaleSet', access: 'write' },
+  // Counted by subscription alone.
+  deleteInstances: { family: 'VMScaleSetActions', access: 'write' },
   listInstances: { family: 'HighCostGetVMScaleSet', access: 'read' },
   getInstance: { family: 'GetVMScaleSetVM', access: 'read' },
-  listVms: { family: 'HighCostGetVM', access: 'read' },
+  listVms: { family: 'HighCostGet', access: 'read' },
   getVm: { family: 'LowCostGet', access: 'read' },
   listSkus: { family: 'Skus', access: 'read' },
-  listUsages: { family: 'Usages', access: 'read' },
+  listUsages: { family: 'GetSubscriptionInfo', access: 'read' },
   // Only if a pool names a capacity reservation group.
   getReservationGroup: { family: 'GetCapacityReservation', access: 'read' },
-  listReservations: { family: 'CapacityReservations', access: 'read' },
+  listReservations: { family: 'GetCapacityReservation', access: 'read' },
   listAgentPools: { family: 'AgentPools', access: 'read' },
   getAgentPool: { family: 'GetAgentPool', access: 'read' },
   // A burst of 20, then one per minute and pool.

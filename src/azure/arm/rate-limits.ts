@@ -262,9 +262,17 @@ function limits(stem: string, family: string): boolean {
   return stem === family || (SHARED_LIMITS.get(stem)?.includes(family) ?? false);
 }
 
+/** Limits that the documentation calls otherwise than Azure's answers do: both names mean one. */
+const DOCUMENTED_NAMES: ReadonlyMap<string, string> = new Map([
+  ['DeleteVMScaleSet', 'VMScaleSetActions'],
+  ['HighCostGetVM', 'HighCostGet'],
+]);
+
 /** `CreateVMScaleSetResource`, `...SubscriptionMaximum` and the older `...3Min` share a stem. */
 function stemOf(policy: string): string {
-  return (policy.split('|')[0] ?? '').replace(/(?:Resource|SubscriptionMaximum|\d+Min)$/, '');
+  const stem = (policy.split('|')[0] ?? '').replace(/(?:Resource|SubscriptionMaximum|\d+Min)$/, '');
+  // guard: a limit counts under its documented name, too
+  return DOCUMENTED_NAMES.get(stem) ?? stem;
 }
 
 function tokenKey(policy: string, call: ArmCall): string {

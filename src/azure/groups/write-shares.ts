@@ -15,8 +15,8 @@ import type { RegisteredGroup } from './registry.ts';
 const WINDOW_MS = 60_000;
 /** As many as Azure gives one scale set in a minute: a share is never smaller, however many clusters there seem to be. */
 const LEAST_SHARE = 4;
-/** What Azure saves up for all clusters of a subscription and region, as documented: the first report of a process may come late. */
-const SAVED_UP: Readonly<Record<string, number>> = { DeleteVMScaleSet: 525, [GLOBAL_WRITES]: 3_000 };
+/** What Azure saves up for all clusters of a subscription and region, as Azure's CLI recorded it: the first report of a process may come late. */
+const SAVED_UP: Readonly<Record<string, number>> = { VMScaleSetActions: 1_500, [GLOBAL_WRITES]: 3_000 };
 const ASK_AGAIN_MS = 1_000;
 /** A write that has not been asked for since then was given up. */
 const GIVEN_UP_MS = 30_000;

@@ -83,6 +83,19 @@ describe('reads slow down', () => {
     expect(Object.fromEntries(low)).toEqual({ HighCostGetVMScaleSet: false, GetVMScaleSetVM: false });
   });
 
+  // Azure's CLI recorded the first names in August 2024; the documentation has the second ones.
+  it.each([
+    ['deleteInstances', 'VMScaleSetActions', 'DeleteVMScaleSet'],
+    ['listVms', 'HighCostGet', 'HighCostGetVM'],
+  ] as const)('that %s makes, under both names of its limit', (operation, recorded, documented) => {
+    for (const name of [recorded, documented]) {
+      const { b, low } = budgets();
+      for (const count of [1_500, 100])
+        b.recordHeaders({ operation, resource: 'set' }, told({ [RESOURCE]: `Microsoft.Compute/${name}SubscriptionMaximum;${count}` }));
+      expect([Object.fromEntries(low), b.remainingCallsOf(recorded)?.remaining]).toEqual([{ [recorded]: true }, 100]);
+    }
+  });
+
   it('for a policy under its name of before 2024, too', () => {
     const { b, low } = budgets();
     for (const count of [2500, 100]) b.recordHeaders(call, told({ [RESOURCE]: `Microsoft.Compute/HighCostGetVMScaleSet30Min;${count}` }));

@@ -6,9 +6,9 @@ import type { HintCount } from '../../../src/domain/ports/shared-hints.ts';
 import { START_MS } from '../../support/builders.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
-const DELETES = 'DeleteVMScaleSet';
+const DELETES = 'VMScaleSetActions';
 const ALL_WRITES = 'subscription-global-writes';
-const LOW = { left: 40, of: 525 };
+const LOW = { left: 40, of: 1_500 };
 
 let clock = new FakeClock(START_MS);
 let clusters = 1;
@@ -59,7 +59,7 @@ describe('a write on which no pod waits', () => {
     ['this one has not had its share', 10, LOW, 3, 0],
     ['a larger share is left for two clusters', 2, LOW, 19, 0],
     ['and is used up', 2, LOW, 20, 60],
-    ['many writes are left', 10, { left: 106, of: 525 }, 100, 0],
+    ['many writes are left', 10, { left: 300, of: 1_500 }, 100, 0],
     ['few writes are left at the first report', 10, { left: 40, of: 40 }, 4, 60],
     ['Azure has reported nothing', 10, undefined, 100, 0],
     ['this cluster is the only one', 1, LOW, 100, 0],
@@ -103,7 +103,7 @@ describe('a write on which no pod waits', () => {
     send(5);
     const wait = waitOf(deletion('a'));
     await clock.advance(10_000);
-    shares.noteRemaining(DELETES, { left: 500, of: 525 });
+    shares.noteRemaining(DELETES, { left: 500, of: 1_500 });
     expect(await wait).toBeLessThanOrEqual(12);
   });
 
@@ -125,11 +125,11 @@ describe('a write on which no pod waits', () => {
 
   it('says why it waits, until it goes', async () => {
     clusters = 3;
-    shares.noteRemaining(DELETES, { left: 9, of: 525 });
+    shares.noteRemaining(DELETES, { left: 9, of: 1_500 });
     send(4);
     expect(shares.request(deletion('a'))).toBe(false);
     const reason =
-      'Azure accepts 9 more writes (DeleteVMScaleSet) from this cluster and 2 other clusters of the subscription, and this one sent 4 within a minute; it waits for a minute at most';
+      'Azure accepts 9 more writes (VMScaleSetActions) from this cluster and 2 other clusters of the subscription, and this one sent 4 within a minute; it waits for a minute at most';
     expect([describeBlock(shares.waitingReason('a')), shares.waitingReason('b')]).toEqual([reason, undefined]);
     await clock.advance(20_000);
     expect(shares.request(deletion('a'))).toBe(false);
@@ -144,7 +144,7 @@ describe('a write on which no pod waits', () => {
 
   it('has no reason to wait after it was given up', async () => {
     clusters = 3;
-    shares.noteRemaining(DELETES, { left: 9, of: 525 });
+    shares.noteRemaining(DELETES, { left: 9, of: 1_500 });
     send(4);
     shares.request(deletion('a'));
     await clock.advance(30_000);
@@ -159,7 +159,7 @@ describe('a store that lies about clusters and about what is left', () => {
   });
 
   it('delays nothing while Azure itself reports enough', async () => {
-    shares.noteRemaining(DELETES, { left: 400, of: 525 });
+    shares.noteRemaining(DELETES, { left: 1_400, of: 1_500 });
     shares.noteRemaining(ALL_WRITES, { left: 2_900, of: 3_000 });
     send(50);
     expect(await waitOf(deletion('a'))).toBe(0);
@@ -179,7 +179,7 @@ describe('a store that lies about clusters and about what is left', () => {
     send(4);
     const wait = waitOf(deletion('e'));
     await clock.advance(2_000);
-    shares.noteRemaining(DELETES, { left: 400, of: 525 });
+    shares.noteRemaining(DELETES, { left: 1_400, of: 1_500 });
     shares.noteRemaining(ALL_WRITES, { left: 2_900, of: 3_000 });
     expect(await wait).toBeLessThanOrEqual(4);
   });

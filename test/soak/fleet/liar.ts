@@ -50,7 +50,7 @@ export class Liar {
     const nowMs = this.#clock.now();
     const value = JSON.stringify({ by: 'liar', atMs: nowMs, untilMs: nowMs + 599_000, count: { left: 0, of: 1_000 } });
     const reads = ['HighCostGetVMScaleSet', 'GetVMScaleSet', 'GetVMScaleSetVM', 'Skus', 'Usages'];
-    const families = [...reads, 'CreateVMScaleSet', 'DeleteVMScaleSet', 'subscription-global-writes'];
+    const families = [...reads, 'CreateVMScaleSet', 'VMScaleSetActions', 'subscription-global-writes'];
     const fields = [...families.flatMap((name) => [`throttled|${name}`, `remaining|${name}`]), 'stockout|standard_d4s_v5/regular/*'];
     const turns = ['wanted|nothing/regular/*', 'tried|standard_d4s_v5/regular/*', 'stockout|standard_d16s_v5/regular/*'];
     await this.#send((client) => client.hSet(this.#key('hints'), Object.fromEntries([...fields, ...turns].map((field) => [field, value]))));

@@ -77,6 +77,7 @@ export const AZURE_GUARDS: readonly GuardTable[] = [
         title: 'a refusal by a limit that several kinds of reads share stops all of them',
         change: [', ...shared'],
       },
+      { title: 'a limit counts under its documented name, too', change: ['DOCUMENTED_NAMES.get(stem) ?? '] },
     ],
   },
   {

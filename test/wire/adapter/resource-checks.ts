@@ -7,6 +7,7 @@ import { projectInstance, projectScaleSet, projectVm, type InstanceRow } from '.
 import { buildCatalog } from '../../../src/azure/sizes/sku-catalog.ts';
 import type { ArmOperation } from '../../../src/azure/arm/call-list.ts';
 import type { JudgedAnswer, Note } from './adapter-check.ts';
+import { isMember } from '../world/variants.ts';
 import { isComputeState, isPoolState, NEEDED } from './known-words.ts';
 import { NEVER, type ReplayedAzure } from './replayed-azure.ts';
 import { unknownFields } from './unknown-fields.ts';
@@ -19,7 +20,7 @@ export async function checkResources(answer: JudgedAnswer, azure: ReplayedAzure,
   const { kind } = answer.call;
   const check = CHECKS[kind as ArmOperation];
   const items = itemsOf(answer.interaction.body);
-  if (check === undefined || (items.length === 0 && answer.interaction.body === '')) return;
+  if (check === undefined || (items.length === 0 && answer.interaction.body === '') || items.some(isMember)) return;
   for (const item of items) checkFields(item, check.resource, note);
   await check.read({ answer, azure, note, items });
 }

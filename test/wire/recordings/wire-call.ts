@@ -57,6 +57,8 @@ const ROUTES = TEMPLATES.map(([kind, method, template]) => ({ kind, method, segm
 
 /** undefined: the daemon makes no such call. */
 export function wireCallOf({ method, uri }: Pick<Interaction, 'method' | 'uri'>): WireCall | undefined {
+  // An answer to it has a part of each resource alone. The daemon asks for whole ones.
+  if (uri.searchParams.has('$select')) return undefined;
   const segments = uri.pathname
     .replace(/\/{2,}/g, '/')
     .replace(/\/$/, '')

@@ -74,7 +74,13 @@ function mainKind(kind: string, document: Json, properties: Json): string {
   if (kind === 'getOperation') return wordOf(document['status']);
   if (/ScaleSet/.test(kind)) return textOf(properties['orchestrationMode']) || 'Uniform';
   if (/AgentPool/.test(kind)) return textOf(properties['type']);
+  if (kind === 'listInstances' && isMember(document)) return 'Flexible';
   return kind === 'listSkus' ? textOf(document['resourceType']) : '';
+}
+
+/** What a Flexible set shows of its VMs in place of instances: hardly more than names. The daemon lists VMs instead. */
+export function isMember(document: Json): boolean {
+  return 'instanceId' in document && !('properties' in document);
 }
 
 /** Words between start and end differ; an operation that runs has one form. */
@@ -102,7 +108,7 @@ function settledOf(kind: string, properties: Json): string {
 }
 
 function isForeign(document: Json, properties: Json): boolean {
-  const isMachine = 'virtualMachineProfile' in properties || 'vmId' in properties || 'hardwareProfile' in properties;
+  const isMachine = ['orchestrationMode', 'virtualMachineProfile', 'vmId', 'hardwareProfile'].some((name) => name in properties);
   return isMachine && !Object.keys(recordOf(document['tags'])).some((tag) => /^aks-managed/i.test(tag));
 }
 

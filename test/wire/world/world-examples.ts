@@ -28,6 +28,7 @@ const POOLS: readonly PoolSpec[] = [
   aPool('zonalflex', { kind: 'vmss-flexible', zones: ['1', '2', '3'] }),
   aPool('mixed', { kind: 'vms-pool', sizes: [{ vmSize: 'Standard_D8s_v5', count: 1 }], ...OPTIONS }),
   aPool('zonalmixed', { kind: 'vms-pool', zones: ['1', '2', '3'] }),
+  aPool('scaledmixed', { kind: 'vms-pool', managedAutoscaler: true }),
   aPool('empty', { vmSize: 'Standard_E8s_v5', count: 0 }),
 ];
 
@@ -117,7 +118,10 @@ async function readCompute(recorder: Recorder): Promise<void> {
     if (kind === 'vms-pool') continue;
     await recorder.send(`${COMPUTE}/virtualMachineScaleSets/${set}?${V}`);
     await recorder.send(`${COMPUTE}/virtualMachineScaleSets/${set}/instanceView?${V}`);
-    if (kind === 'vmss-flexible') continue;
+    if (kind === 'vmss-flexible') {
+      await recorder.send(`${COMPUTE}/virtualMachineScaleSets/${set}/virtualMachines?${V}`);
+      continue;
+    }
     for (const expand of ['', '&$expand=instanceView']) {
       await recorder.send(`${COMPUTE}/virtualMachineScaleSets/${set}/virtualMachines?${V}${expand}`);
       await recorder.send(`${COMPUTE}/virtualMachineScaleSets/${set}/virtualMachines/0?${V}${expand}`);
@@ -196,6 +200,9 @@ async function writePools(recorder: Recorder): Promise<void> {
     const before = recordOf(await recorder.send(address));
     await recorder.sendAndFollow(address, { method: 'PUT', body: withMore(before) });
   }
+  // A write without effect, as of a client that changes what AKS's own autoscaler may do.
+  const scaled = `${CLUSTER}/agentPools/scaledmixed?${AKS_V}`;
+  await recorder.sendAndFollow(scaled, { method: 'PUT', body: recordOf(await recorder.send(scaled)) });
   const address = `${CLUSTER}/agentPools/general?${AKS_V}`;
   const general = recordOf(await recorder.send(address));
   await recorder.send(address, { method: 'PUT', body: withMore(general) });

@@ -92,6 +92,7 @@ const SET: readonly FieldAge[] = [
 ];
 
 const VM: readonly FieldAge[] = [
+  ['2022-08-01', 'properties', 'storageProfile', 'diskControllerType'],
   ['2019-03-01', 'properties', 'virtualMachineScaleSet'],
   ['2019-03-01', 'properties', 'priority'],
   ['2019-03-01', 'properties', 'evictionPolicy'],

@@ -99,13 +99,25 @@ const UNSUPPORTED_OF_SETS = [
   'rollingUpgrades',
 ];
 
-/** Compute counts a stop in the rate limit of deletions, everything else in that of updates. */
+/** Compute counts a stop in the rate limit of deletions, everything else in that of actions (recorded by Azure's CLI, August 2024). */
 function setActionRoutes(name: ActionName): readonly Route[] {
   const stops = name === 'deallocate' || name === 'poweroff';
+  const [ofSet, ofInstance] = stops
+    ? (['StopVMScaleSet', 'DeleteVMScaleSetVM'] as const)
+    : (['ActOnVMScaleSet', 'VMScaleSetVMActions'] as const);
   return [
-    { method: 'POST', template: `${SET}/${name}`, answer: actOnInstances(name), compute: stops ? 'DeleteVMScaleSet' : 'UpdateVMScaleSet' },
-    { method: 'POST', template: `${INSTANCES}/{instance}/${name}`, answer: actOnInstance(name), compute: 'UpdateVMScaleSetVM' },
+    { method: 'POST', template: `${SET}/${name}`, answer: actOnInstances(name), compute: ofSet },
+    { method: 'POST', template: `${INSTANCES}/{instance}/${name}`, answer: actOnInstance(name), compute: ofInstance },
   ];
+}
+
+function vmActionRoute(name: ActionName): Route {
+  return {
+    method: 'POST',
+    template: `${VMS}/{name}/${name}`,
+    answer: actOnVm(name),
+    compute: name === 'deallocate' ? 'DeleteVM' : 'UpdateVM',
+  };
 }
 
 function tagRoutes(template: string): readonly Route[] {
@@ -170,48 +182,49 @@ const SURROUNDING_ROUTES: readonly Route[] = [
 
 /** Literal templates come before templates that would capture the same path. */
 export const ARM_ROUTES: readonly Route[] = [
-  { method: 'GET', template: `${SUB}/${COMPUTE}/virtualMachineScaleSets`, answer: listScaleSets, compute: 'HighCostGetVMScaleSet' },
+  { method: 'GET', template: `${SUB}/${COMPUTE}/virtualMachineScaleSets`, answer: listScaleSets, compute: 'ListVMScaleSets' },
   {
     method: 'GET',
     template: `${SUB}/${COMPUTE}/locations/{location}/virtualMachineScaleSets`,
     answer: listScaleSets,
-    compute: 'HighCostGetVMScaleSet',
+    compute: 'ListVMScaleSets',
   },
-  { method: 'GET', template: SETS, answer: listScaleSets, compute: 'HighCostGetVMScaleSet' },
+  { method: 'GET', template: SETS, answer: listScaleSets, compute: 'ListVMScaleSets' },
   { method: 'GET', template: SET, answer: getScaleSet, compute: 'GetVMScaleSet' },
   { method: 'PUT', template: SET, answer: putScaleSet, compute: 'CreateVMScaleSet' },
-  { method: 'PATCH', template: SET, answer: patchScaleSet, compute: 'UpdateVMScaleSet' },
+  { method: 'PATCH', template: SET, answer: patchScaleSet, compute: 'VMScaleSetActions' },
   { method: 'DELETE', template: SET, answer: deleteScaleSet, compute: 'DeleteVMScaleSet' },
   { method: 'GET', template: `${SET}/instanceView`, answer: getScaleSetView, compute: 'HighCostGetVMScaleSet' },
-  { method: 'POST', template: `${SET}/delete`, answer: deleteInstances, compute: 'DeleteVMScaleSet' },
+  { method: 'POST', template: `${SET}/delete`, answer: deleteInstances, compute: 'ActOnVMScaleSet' },
   ...ACTIONS.flatMap(setActionRoutes),
   ...UNSUPPORTED_OF_SETS.map((name) => ({ method: 'POST', template: `${SET}/${name}`, answer: refuseUnsupported(name) })),
   { method: 'GET', template: INSTANCES, answer: listInstances, compute: 'ListVMScaleSetVMs' },
   { method: 'GET', template: `${INSTANCES}/{instance}`, answer: getInstance, compute: 'GetVMScaleSetVM' },
   { method: 'DELETE', template: `${INSTANCES}/{instance}`, answer: deleteInstance, compute: 'DeleteVMScaleSetVM' },
   { method: 'GET', template: `${INSTANCES}/{instance}/instanceView`, answer: getInstanceView, compute: 'GetVMScaleSetVM' },
-  { method: 'POST', template: `${INSTANCES}/{instance}/simulateEviction`, answer: simulateEviction, compute: 'UpdateVMScaleSetVM' },
-  { method: 'PUT', template: `${INSTANCES}/{instance}`, answer: putInstance, compute: 'UpdateVMScaleSetVM' },
-  { method: 'GET', template: `${SUB}/${COMPUTE}/virtualMachines`, answer: listVms, compute: 'HighCostGetVM' },
-  { method: 'GET', template: `${SUB}/${COMPUTE}/locations/{location}/virtualMachines`, answer: listVms, compute: 'HighCostGetVM' },
-  { method: 'GET', template: VMS, answer: listVms, compute: 'HighCostGetVM' },
+  { method: 'POST', template: `${INSTANCES}/{instance}/simulateEviction`, answer: simulateEviction, compute: 'VMScaleSetVMActions' },
+  { method: 'PUT', template: `${INSTANCES}/{instance}`, answer: putInstance, compute: 'VMScaleSetVMActions' },
+  { method: 'GET', template: `${SUB}/${COMPUTE}/virtualMachines`, answer: listVms, compute: 'HighCostGet' },
+  { method: 'GET', template: `${SUB}/${COMPUTE}/locations/{location}/virtualMachines`, answer: listVms, compute: 'HighCostGet' },
+  { method: 'GET', template: VMS, answer: listVms, compute: 'HighCostGet' },
   { method: 'GET', template: `${VMS}/{name}`, answer: getVm, compute: 'LowCostGet' },
   { method: 'GET', template: `${VMS}/{name}/instanceView`, answer: getVmView, compute: 'LowCostGet' },
-  ...['PUT', 'PATCH'].map((method) => ({ method, template: `${VMS}/{name}`, answer: writeVm, compute: 'UpdateVM' as const })),
+  { method: 'PUT', template: `${VMS}/{name}`, answer: writeVm, compute: 'PutVM' },
+  { method: 'PATCH', template: `${VMS}/{name}`, answer: writeVm, compute: 'UpdateVM' },
   { method: 'DELETE', template: `${VMS}/{name}`, answer: deleteVm, compute: 'DeleteVM' },
-  ...ACTIONS.map((name) => ({ method: 'POST', template: `${VMS}/{name}/${name}`, answer: actOnVm(name), compute: 'UpdateVM' as const })),
-  { method: 'POST', template: `${VMS}/{name}/simulateEviction`, answer: simulateVmEviction, compute: 'UpdateVM' },
+  ...ACTIONS.map(vmActionRoute),
+  { method: 'POST', template: `${VMS}/{name}/simulateEviction`, answer: simulateVmEviction, compute: 'DeleteVM' },
   { method: 'GET', template: `${SUB}/${COMPUTE}/skus`, answer: listSkus },
-  { method: 'GET', template: `${SUB}/${COMPUTE}/locations/{location}/usages`, answer: listUsages },
-  { method: 'GET', template: RESERVATIONS, answer: getReservationGroup },
-  { method: 'GET', template: `${RESERVATIONS}/capacityReservations`, answer: listReservations },
+  { method: 'GET', template: `${SUB}/${COMPUTE}/locations/{location}/usages`, answer: listUsages, compute: 'GetSubscriptionInfo' },
+  { method: 'GET', template: RESERVATIONS, answer: getReservationGroup, compute: 'GetCapacityReservation' },
+  { method: 'GET', template: `${RESERVATIONS}/capacityReservations`, answer: listReservations, compute: 'GetCapacityReservation' },
   { method: 'GET', template: `${SUB}/${COMPUTE}/disks`, answer: listDisks },
   { method: 'GET', template: `${RG}/${COMPUTE}/disks`, answer: listDisks },
   { method: 'GET', template: DISK, answer: getDisk },
   { method: 'PUT', template: DISK, answer: putDisk },
   { method: 'PATCH', template: DISK, answer: patchDisk },
   { method: 'DELETE', template: DISK, answer: deleteDisk },
-  { method: 'POST', template: `${INSTANCES}/{instance}/attachDetachDataDisks`, answer: moveInstanceDisks, compute: 'UpdateVMScaleSetVM' },
+  { method: 'POST', template: `${INSTANCES}/{instance}/attachDetachDataDisks`, answer: moveInstanceDisks, compute: 'VMScaleSetVMActions' },
   { method: 'POST', template: `${VMS}/{name}/attachDetachDataDisks`, answer: moveVmDisks, compute: 'UpdateVM' },
   { method: 'GET', template: `${SUB}/${COMPUTE}/locations/{location}/DiskOperations/{id}`, answer: getOperation },
   { method: 'GET', template: `${SUB}/${COMPUTE}/locations/{location}/operations/{id}`, answer: getOperation, compute: 'GetOperation' },

@@ -1,10 +1,10 @@
 /**
- * Compute as two recordings have it: azure-powershell's of November 2025 (a Flexible set in eastus2euap) and cloud-provider-azure's of
- * January 2026 (a Uniform set in eastus2), both with api-version 2025-04-01.
+ * Compute as recordings have it: azure-powershell's of November 2025 (a Flexible set in eastus2euap) and cloud-provider-azure's of
+ * January 2026 (a Uniform set in eastus2), both with api-version 2025-04-01, and those of Azure's CLI from August 2024 to January 2025.
  */
 import { describe, expect, it } from 'vitest';
 import { EXTENSIONS_MS } from '../../simulator/arm/compute/instance-document.ts';
-import { pickObject } from '../../simulator/arm/http/json.ts';
+import { pickObject, pickText, type JsonObject } from '../../simulator/arm/http/json.ts';
 import { Throttle, type ComputePolicyName } from '../../simulator/arm/http/throttling.ts';
 import {
   MINUTE,
@@ -29,6 +29,15 @@ function tokens(answer: Answer): readonly string[] {
   return String(answer.headers[TOKENS])
     .split(',')
     .map((part) => part.replace('Microsoft.Compute/', ''));
+}
+
+function itemsOf({ text }: Answer): readonly JsonObject[] {
+  const { value } = JSON.parse(text) as { readonly value: readonly JsonObject[] };
+  return value;
+}
+
+function namesOf(answer: Answer): readonly string[] {
+  return tokens(answer).map((part) => part.split(';')[0] ?? '');
 }
 
 describe('what Compute charges, as recorded', () => {
@@ -56,10 +65,51 @@ describe('what Compute charges, as recorded', () => {
   // That the instance view of a set is among them is assumed.
   it('reads of sets cost no view and say nothing of charges', async () => {
     const rig = await startRig(aWorld([aPool('a')]));
-    for (const path of [setPath(rig, 'a'), setPath(rig, 'a').replace(/\/[^/]+$/, ''), `${setPath(rig, 'a')}/instanceView`]) {
-      const read = await rig.call('GET', `${path}?${VERSION}`);
-      expect([read.status, read.headers[CHARGE], tokens(read).length]).toEqual([200, undefined, 2]);
+    const limits = { '': 'GetVMScaleSet', '/instanceView': 'HighCostGetVMScaleSet' };
+    for (const [rest, limit] of Object.entries(limits)) {
+      const read = await rig.call('GET', `${setPath(rig, 'a')}${rest}?${VERSION}`);
+      expect([read.status, read.headers[CHARGE], namesOf(read)]).toEqual([
+        200,
+        undefined,
+        [`${limit}SubscriptionMaximum`, `${limit}Resource`],
+      ]);
     }
+    const list = await rig.call('GET', `${setPath(rig, 'a').replace(/\/[^/]+$/, '')}?${VERSION}`);
+    expect([list.headers[CHARGE], namesOf(list)]).toEqual([undefined, ['HighCostGetVMScaleSetSubscriptionMaximum']]);
+  });
+
+  // Recorded by Azure's CLI, August 2024; the documentation counts a deletion of instances among deletions, and by set.
+  it.each<[what: string, method: string, rest: string, limits: readonly string[], isOfSet: boolean]>([
+    ['a deletion of instances', 'POST', 'set/delete', ['VMScaleSetActionsSubscriptionMaximum'], true],
+    ['a start', 'POST', 'set/start', ['VMScaleSetActionsSubscriptionMaximum'], true],
+    ['a deallocation', 'POST', 'set/deallocate', ['DeleteVMScaleSetSubscriptionMaximum'], true],
+    ['a change of tags', 'PATCH', 'set', ['VMScaleSetActionsSubscriptionMaximum', 'VMScaleSetActionsResource'], true],
+    ['a deletion of a set', 'DELETE', 'set', ['DeleteVMScaleSetSubscriptionMaximum', 'DeleteVMScaleSetResource'], true],
+    [
+      'a deallocation of one instance',
+      'POST',
+      'set/virtualMachines/0/deallocate',
+      ['DeleteVMScaleSetVMSubscriptionMaximum', 'DeleteVMScaleSetVMResource'],
+      true,
+    ],
+    ['a list of VMs', 'GET', 'vms', ['HighCostGetSubscriptionMaximum'], false],
+    ['a deallocation of a VM', 'POST', 'vms/VM/deallocate', ['DeleteVMSubscriptionMaximum', 'DeleteVMResource'], false],
+    ['a restart of a VM', 'POST', 'vms/VM/restart', ['UpdateVMSubscriptionMaximum', 'UpdateVMResource'], false],
+    ['usages', 'GET', 'locations/westeurope/usages', ['GetSubscriptionInfoSubscriptionMaximum'], false],
+  ])('%s counts in limits of its own', async (_what, method, rest, limits, isOfSet) => {
+    const rig = await startRig(aWorld([aPool('a', { count: 2 }), aPool('f', { kind: 'vmss-flexible', count: 1 })]));
+    const vms = setPath(rig, 'a').replace(/virtualMachineScaleSets.*$/, 'virtualMachines');
+    const [vm] = itemsOf(await rig.call('GET', `${vms}?${VERSION}`));
+    const path = rest.startsWith('set')
+      ? setPath(rig, 'a', rest.slice('set'.length))
+      : rest.startsWith('vms')
+        ? `${vms}${rest.slice('vms'.length).replace('VM', pickText(vm, 'name') ?? '')}`
+        : `/subscriptions/${SUBSCRIPTION}/providers/Microsoft.Compute/${rest}`;
+    const body = { '/delete': { instanceIds: ['1'] }, '': { tags: { a: 'b' } } }[rest.replace('set', '')];
+    const answer = await rig.call(method, `${path}?${VERSION}`, body === undefined ? {} : { body });
+    expect(answer.status).toBeLessThan(300);
+    const ofSets = isOfSet ? ['VMScaleSetBatchedVMRequestsSubscriptionMaximum', 'VmssQueuedVMOperations'] : [];
+    expect(namesOf(answer)).toEqual([...limits, ...ofSets]);
   });
 
   it('without views left, lists of instances and single reads are refused, and reads of the set are not', () => {
@@ -285,7 +335,10 @@ describe('documents, as recorded', () => {
         },
       },
     });
-    expect(uniform['properties']).not.toHaveProperty('highSpeedInterconnectPlacement');
+    // Nobody has set them, and no regular VM shows its priority: recorded by Azure's CLI, August 2024, of a set of AKS, and in January 2026.
+    for (const policy of ['highSpeedInterconnectPlacement', 'scaleInPolicy', 'automaticRepairsPolicy', 'resiliencyPolicy', 'zoneBalance'])
+      expect(uniform['properties']).not.toHaveProperty(policy);
+    expect(pickObject(uniform['properties'], 'virtualMachineProfile')).not.toHaveProperty('priority');
     expect(await read('flex', VERSION)).toMatchObject({ properties: { highSpeedInterconnectPlacement: 'None' } });
     expect((await read('flex', 'api-version=2024-11-01'))['properties']).not.toHaveProperty('highSpeedInterconnectPlacement');
     const instance = await rig.call('GET', `${setPath(rig, 'a')}${BY_ID}`);
@@ -299,6 +352,34 @@ describe('documents, as recorded', () => {
     });
     expect((await rig.call('GET', `${disk}?api-version=2024-03-02`)).status).toBe(200);
     expect(instance.json['properties']).not.toHaveProperty('protectionPolicy');
+  });
+
+  // Recorded by Azure's CLI, August 2024, of an instance of AKS.
+  it('extensions of an instance have the id of a VM by its name, and a VM with its view has its tag in the body alone', async () => {
+    const rig = await startRig(
+      aWorld([aPool('a', { count: 1 }), aPool('spot', { priority: 'Spot', count: 1 }), aPool('f', { kind: 'vmss-flexible', count: 1 })]),
+    );
+    const vms = setPath(rig, 'a').replace(/virtualMachineScaleSets.*$/, 'virtualMachines');
+    const instance = (await rig.call('GET', `${setPath(rig, 'a')}${BY_ID}`)).json;
+    expect(instance['resources']).toEqual([
+      expect.objectContaining({
+        id: `${vms}/${String(instance['name'])}/extensions/vmssCSE`,
+        type: 'Microsoft.Compute/virtualMachines/extensions',
+      }),
+      expect.objectContaining({ name: `${rig.set('a')}-AKSLinuxBilling`, location: 'westeurope' }),
+    ]);
+    expect(instance['properties']).not.toHaveProperty('priority');
+    expect((await rig.call('GET', `${setPath(rig, 'spot')}${BY_ID}`)).json).toMatchObject({
+      properties: { priority: 'Spot', evictionPolicy: 'Delete' },
+    });
+    const [vm] = itemsOf(await rig.call('GET', `${vms}?${VERSION}`));
+    const read = async (expand: string) => rig.call('GET', `${vms}/${pickText(vm, 'name')}?${VERSION}${expand}`);
+    const [plain, withView] = [await read(''), await read('&$expand=instanceView')];
+    expect([plain.headers['etag'], withView.headers['etag'], withView.json['etag']]).toEqual([
+      plain.json['etag'],
+      undefined,
+      plain.json['etag'],
+    ]);
   });
 });
 

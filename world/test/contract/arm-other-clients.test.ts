@@ -1,6 +1,6 @@
 /** Requests as recorded from clients other than our own, and responses in older api-versions. */
-import { describe, expect, it } from 'vitest';
-import { MINUTE, aPool, aWorld, setPath, sharedRig } from '../simulator/arm/harness.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { MINUTE, VERSION, aPool, aWorld, setPath, sharedRig } from '../simulator/arm/harness.ts';
 
 const SPOT = { kind: 'vmss-flexible', priority: 'Spot', evictionPolicy: 'Delete' } as const;
 
@@ -38,6 +38,12 @@ describe('an older api-version', () => {
   const read = async (rest: string, version: string): Promise<unknown> =>
     (await rig().call('GET', `${rest}?api-version=${version}&$expand=instanceView`)).json;
   const vms = (): string => setPath(rig(), 'f').replace(/virtualMachineScaleSets.*$/, 'virtualMachines');
+  // Compute shows policies that somebody has set.
+  beforeAll(async () => {
+    const resiliencyPolicy = { resilientVMCreationPolicy: { enabled: false } };
+    const body = { properties: { zoneBalance: false, scaleInPolicy: { rules: ['Default'] }, resiliencyPolicy } };
+    expect((await rig().call('PATCH', `${setPath(rig(), 'a')}?${VERSION}`, { body })).status).toBe(200);
+  });
 
   it.each<[version: string, has: readonly string[], lacks: readonly string[]]>([
     ['2017-12-01', ['upgradePolicy', 'singlePlacementGroup', 'zoneBalance'], ['scaleInPolicy', 'orchestrationMode', 'timeCreated']],

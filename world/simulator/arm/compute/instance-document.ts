@@ -3,7 +3,8 @@ import { movesDisks, renderDataDisks } from '../disks/data-disks.ts';
 import { osDiskName } from '../disks/disk-document.ts';
 import { mergePatch, pick, pickText, type Json, type JsonObject } from '../http/json.ts';
 import { armTime } from './operations.ts';
-import { diskId } from '../state/resource-names.ts';
+import { diskId, virtualMachineId } from '../state/resource-names.ts';
+import { extensionsOf, LINUX } from './scale-set-document.ts';
 import { etagText, type ArmWorld, type ScaleSet } from '../state/arm-state.ts';
 import type { Vm } from '../state/vm.ts';
 
@@ -29,7 +30,7 @@ export function renderVm(
       ...(uniform ? uniformProperties(vm, set) : flexProperties(vm, set)),
       ...(expand ? { instanceView: instanceView(world, vm) } : {}),
     },
-    ...(vm.power === 'none' ? {} : { resources: [extensionOf(world, vm)] }),
+    ...(vm.power === 'none' ? {} : { resources: installedOn(world, vm, set) }),
   };
   return mergePatch(shown, vm.own);
 }
@@ -55,8 +56,16 @@ function displayedLocation(location: string): string {
   return location.charAt(0).toUpperCase() + location.slice(1);
 }
 
-function extensionOf(world: ArmWorld, vm: Vm): JsonObject {
-  return { name: 'vmssCSE', id: `${vm.resourceId}/extensions/vmssCSE`, properties: { provisioningState: extensionState(world, vm) } };
+/** Azure gives extensions the id of a VM by its name, also where a scale set has the VM (recorded by Azure's CLI, August 2024). */
+function installedOn(world: ArmWorld, vm: Vm, set: ScaleSet | undefined): readonly JsonObject[] {
+  const provisioningState = extensionState(world, vm);
+  return extensionsOf(set?.name ?? vm.name).map(({ name, properties }) => ({
+    name,
+    id: `${virtualMachineId(world.spec, vm.name)}/extensions/${name}`,
+    type: 'Microsoft.Compute/virtualMachines/extensions',
+    location: world.spec.location,
+    properties: { ...properties, provisioningState },
+  }));
 }
 
 /** The state of the node's bootstrap extension. */
@@ -113,10 +122,12 @@ function commonProperties(world: ArmWorld, vm: Vm, set: ScaleSet | undefined): J
         diskSizeGB: 128,
       },
       dataDisks: renderDataDisks(vm),
+      diskControllerType: 'SCSI',
     },
     osProfile: {
       computerName: vm.hostName,
       adminUsername: 'azureuser',
+      linuxConfiguration: LINUX,
       secrets: [],
       allowExtensionOperations: true,
       requireGuestProvisionSignal: true,
@@ -135,6 +146,7 @@ function imageOf(set: ScaleSet | undefined): string | undefined {
 function uniformProperties(vm: Vm, set: ScaleSet | undefined): JsonObject {
   const isProtected = pick(vm.own, 'properties', 'protectionPolicy') !== undefined;
   return {
+    ...spotProperties(vm),
     ...(isProtected ? { protectionPolicy: { protectFromScaleIn: false, protectFromScaleSetActions: false } } : {}),
     latestModelApplied: set === undefined || isOfLatestModel(set, vm),
     modelDefinitionApplied: 'VirtualMachineScaleSet',
@@ -145,12 +157,17 @@ function uniformProperties(vm: Vm, set: ScaleSet | undefined): JsonObject {
 }
 
 function flexProperties(vm: Vm, set: ScaleSet | undefined): JsonObject {
-  const spot = vm.pool.priority === 'Spot';
   return {
-    priority: vm.pool.priority ?? 'Regular',
-    ...(spot ? { evictionPolicy: vm.pool.evictionPolicy ?? 'Delete', billingProfile: { maxPrice: -1 } } : {}),
+    ...spotProperties(vm),
     ...(set === undefined ? {} : { virtualMachineScaleSet: { id: set.resourceId } }),
   };
+}
+
+/** Regular VMs do not show that they are (recorded by Azure's CLI in 2024). */
+function spotProperties({ pool }: Vm): JsonObject {
+  return pool.priority === 'Spot'
+    ? { priority: 'Spot', evictionPolicy: pool.evictionPolicy ?? 'Delete', billingProfile: { maxPrice: -1 } }
+    : {};
 }
 
 function standaloneTags(world: ArmWorld, vm: Vm): JsonObject {

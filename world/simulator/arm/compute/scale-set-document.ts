@@ -44,7 +44,10 @@ export function renderSet(set: ScaleSet): JsonObject {
   });
 }
 
-/** The model of a set as AKS creates it for a pool, with what Compute adds (recorded by azure-powershell and cloud-provider-azure, 2025-2026). */
+/**
+ * The model of a set as AKS creates it for a pool, with what Compute adds (recorded by Azure's CLI, August 2024, and by azure-powershell and
+ * cloud-provider-azure, 2025-2026). Policies that no client has set are not shown, and neither is the priority of regular VMs.
+ */
 export function modelOfPool(spec: WorldSpec, pool: PoolSpec, nowMs: number): JsonObject {
   const name = scaleSetName(spec, pool);
   const flexible = pool.kind === 'vmss-flexible';
@@ -65,11 +68,7 @@ export function modelOfPool(spec: WorldSpec, pool: PoolSpec, nowMs: number): Jso
         ? { constrainedMaximumCapacity: false, highSpeedInterconnectPlacement: 'None' }
         : { overprovision: pool.overprovision ?? false, doNotRunExtensionsOnOverprovisionedVMs: false }),
       platformFaultDomainCount: 1,
-      zoneBalance: false,
       timeCreated: armTime(nowMs),
-      scaleInPolicy: { rules: ['Default'], forceDeletion: false },
-      automaticRepairsPolicy: { enabled: false, gracePeriod: 'PT10M' },
-      resiliencyPolicy: { resilientVMCreationPolicy: { enabled: false }, resilientVMDeletionPolicy: { enabled: false } },
       virtualMachineProfile: { ...profileOfPool(spec, pool, name), timeCreated: armTime(nowMs) },
     },
   };
@@ -94,15 +93,14 @@ function imageId({ subscriptionId }: WorldSpec): string {
 function profileOfPool(spec: WorldSpec, pool: PoolSpec, name: string): JsonObject {
   const spot = pool.priority === 'Spot';
   return {
-    priority: pool.priority ?? 'Regular',
-    ...(spot ? { evictionPolicy: pool.evictionPolicy ?? 'Delete', billingProfile: { maxPrice: -1 } } : {}),
+    ...(spot ? { priority: 'Spot', evictionPolicy: pool.evictionPolicy ?? 'Delete', billingProfile: { maxPrice: -1 } } : {}),
     ...(pool.capacityReservationGroup === undefined
       ? {}
       : { capacityReservation: { capacityReservationGroup: { id: capacityReservationGroupId(spec, pool.capacityReservationGroup) } } }),
     osProfile: {
       computerNamePrefix: name,
       adminUsername: 'azureuser',
-      linuxConfiguration: { disablePasswordAuthentication: true, provisionVMAgent: true },
+      linuxConfiguration: LINUX,
       secrets: [],
       allowExtensionOperations: true,
       requireGuestProvisionSignal: true,
@@ -139,21 +137,29 @@ function profileOfPool(spec: WorldSpec, pool: PoolSpec, name: string): JsonObjec
     },
     extensionProfile: {
       extensionsTimeBudget: 'PT16M',
-      extensions: [
-        {
-          name: 'vmssCSE',
-          properties: {
-            publisher: 'Microsoft.Azure.Extensions',
-            type: 'CustomScript',
-            typeHandlerVersion: '2.0',
-            autoUpgradeMinorVersion: true,
-          },
-        },
-        { name: `${name}-AKSLinuxBilling`, properties: { publisher: 'Microsoft.AKS', type: 'Compute.AKS.Linux.Billing' } },
-      ],
+      extensions: extensionsOf(name),
     },
   };
 }
+
+/** How AKS lets itself into its nodes. */
+export const LINUX = { disablePasswordAuthentication: true, provisionVMAgent: true } as const;
+
+/** What AKS installs on each VM of a set (recorded by Azure's CLI, August 2024). */
+export function extensionsOf(set: string): readonly { readonly name: string; readonly properties: JsonObject }[] {
+  return [
+    {
+      name: 'vmssCSE',
+      properties: { publisher: 'Microsoft.Azure.Extensions', type: 'CustomScript', typeHandlerVersion: '2.0', ...INSTALLED },
+    },
+    {
+      name: `${set}-AKSLinuxBilling`,
+      properties: { publisher: 'Microsoft.AKS', type: 'Compute.AKS.Linux.Billing', typeHandlerVersion: '1.0', ...INSTALLED },
+    },
+  ];
+}
+
+const INSTALLED = { autoUpgradeMinorVersion: true, settings: {} } as const;
 
 /** The tags of AKS, some without a value (recorded from AKS's own log, December 2025), then the limits and the discovery tags, then the pool's own tags. */
 function tagsOfPool(spec: WorldSpec, pool: PoolSpec, name: string): JsonObject {

@@ -44,8 +44,10 @@ export function listVms(world: ArmWorld, request: ArmRequest): ArmReply {
 
 export function getVm(world: ArmWorld, request: ArmRequest): ArmReply {
   return withVm(world, request, (vm) => {
-    const body = renderVm(world, vm, { set: setOfVm(world, vm), expand: wantsView(request) });
-    return { status: 200, body, headers: { etag: etagText(vm.etag) } };
+    const expand = wantsView(request);
+    const body = renderVm(world, vm, { set: setOfVm(world, vm), expand });
+    // With the instance view the tag is in the body alone (recorded by Azure's CLI in 2024).
+    return { status: 200, body, headers: expand ? {} : { etag: etagText(vm.etag) } };
   });
 }
 
@@ -90,7 +92,7 @@ export function deleteVm(world: ArmWorld, request: ArmRequest): ArmReply {
   const { principal } = request;
   const accepted = (operation: Operation, trace: Trace): ArmReply => ({
     status: 202,
-    headers: { ...world.throttle.spend('batched', 1), ...operationHeaders(world, request, operation, 'action') },
+    headers: operationHeaders(world, request, operation, 'action'),
     trace: { ...trace, pool: vm.pool.name, opId: operation.id, charge: 1 },
   });
   if (set !== undefined) {

@@ -1,7 +1,7 @@
 /**
  * The rate limits of ARM: token buckets per resource and per subscription at Compute, per principal and verb at the gateway, per
- * pool at AKS. Sizes are the documented ones, and those that azure-powershell recorded in November 2025. A refused request takes no
- * tokens from Compute's buckets.
+ * pool at AKS. Sizes are the documented ones, and those that azure-powershell recorded in November 2025; names are those that Azure's CLI
+ * recorded from August 2024 on. A refused request takes no tokens from Compute's buckets.
  */
 import type { SimClock } from '../../base/sim-clock.ts';
 import { aksError, armError } from './errors.ts';
@@ -29,19 +29,30 @@ const SMALL = size(4, 12);
 
 const COMPUTE_POLICIES = {
   CreateVMScaleSet: { resource: SMALL, subscription: size(125, 375) },
-  UpdateVMScaleSet: { resource: SMALL, subscription: size(500, 1_500) },
+  VMScaleSetActions: { resource: SMALL, subscription: size(500, 1_500) },
+  /** Actions on instances, their deletion among them, are not counted by set (recorded by Azure's CLI, August 2024). */
+  ActOnVMScaleSet: { family: 'VMScaleSetActions', subscription: size(500, 1_500) },
   DeleteVMScaleSet: { resource: SMALL, subscription: size(175, 525) },
+  StopVMScaleSet: { family: 'DeleteVMScaleSet', subscription: size(175, 525) },
   GetVMScaleSet: { resource: size(12, 36), subscription: size(800, 2_400) },
   HighCostGetVMScaleSet: { resource: size(10, 30), subscription: size(360, 1_080) },
+  /** A list of sets is counted by no set. */
+  ListVMScaleSets: { family: 'HighCostGetVMScaleSet', subscription: size(360, 1_080) },
   /** A list of instances draws on the same buckets, and is charged for each instance besides. */
   ListVMScaleSetVMs: { family: 'HighCostGetVMScaleSet', resource: size(10, 30), subscription: size(360, 1_080), views: true },
-  UpdateVMScaleSetVM: { resource: SMALL, subscription: size(500, 1_500) },
-  DeleteVMScaleSetVM: { resource: SMALL, subscription: size(500, 1_500) },
+  VMScaleSetVMActions: { resource: SMALL, subscription: size(500, 2_000) },
+  DeleteVMScaleSetVM: { resource: SMALL, subscription: size(500, 2_000) },
   GetVMScaleSetVM: { resource: size(12, 36), subscription: size(2_000, 6_000), views: true },
+  PutVM: { resource: SMALL, subscription: size(500, 1_500) },
   UpdateVM: { resource: SMALL, subscription: size(500, 1_500) },
   DeleteVM: { resource: SMALL, subscription: size(500, 1_500) },
   LowCostGet: { resource: size(12, 36), subscription: size(8_000, 24_000) },
-  HighCostGetVM: { subscription: size(300, 900) },
+  /** Lists of VMs. */
+  HighCostGet: { subscription: size(300, 900) },
+  /** Usages. Its refill is an estimate. */
+  GetSubscriptionInfo: { subscription: size(120, 360) },
+  /** An estimate: answers showed that 266 and 267 were left. */
+  GetCapacityReservation: { subscription: size(100, 300) },
   GetOperation: { resource: size(15, 45), subscription: size(5_000, 15_000), resourceFirst: true },
 } as const satisfies Record<string, ComputePolicy>;
 
@@ -196,8 +207,9 @@ export class Throttle {
     const shown = (name: string): string => (this.#olderNames ? olderName(name) : name);
     const rest = levels.map(({ name, bucket }) => `Microsoft.Compute/${shown(name)};${Math.floor(bucket.tokens)}`);
     const batched = this.#vmBucket('batched');
+    // Writes of VMs outside of sets do not show the VMs that sets have requested.
     const ofWrites =
-      method === 'GET'
+      method === 'GET' || !compute.includes('VMScaleSet')
         ? []
         : [`Microsoft.Compute/${batched.name};${Math.floor(batched.bucket.tokens)}`, 'Microsoft.Compute/VmssQueuedVMOperations;0'];
     return { 'x-ms-ratelimit-remaining-resource': [...rest, ...ofWrites].join(',') };

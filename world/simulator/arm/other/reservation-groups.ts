@@ -8,11 +8,14 @@ import { resourceNotFound } from '../http/errors.ts';
 import type { JsonObject } from '../http/json.ts';
 import { param, type ArmReply, type ArmRequest } from '../http/messages.ts';
 import { answerPage } from '../http/paging.ts';
+import { armTime } from '../compute/operations.ts';
 import type { ArmWorld } from '../state/arm-state.ts';
 import { vmsInReservation } from '../state/stock-and-quota.ts';
 import { capacityReservationGroupId } from '../state/resource-names.ts';
 
 const TYPE = 'Microsoft.Compute/capacityReservationGroups';
+/** When every reservation was made. */
+const RESERVED_MS = Date.UTC(2026, 0, 5, 9);
 
 function findGroup(world: ArmWorld, request: ArmRequest): CapacityReservationGroupSpec | undefined {
   if (param(request, 'rg').toLowerCase() !== world.spec.clusterResourceGroup.toLowerCase()) return undefined;
@@ -47,6 +50,7 @@ export function listReservations(world: ArmWorld, request: ArmRequest): ArmReply
   const group = findGroup(world, request);
   if (group === undefined) return resourceNotFound(TYPE, param(request, 'group'), param(request, 'rg'));
   const id = capacityReservationGroupId(world.spec, group.name);
+  const created = armTime(RESERVED_MS);
   return answerPage(request, {
     items: group.reservations,
     keyOf: ({ name }) => name,
@@ -60,11 +64,19 @@ export function listReservations(world: ArmWorld, request: ArmRequest): ArmReply
       ...(reservation.zone === undefined ? {} : { zones: [reservation.zone] }),
       properties: {
         reservationId: world.draws.guid(`${id}|${reservation.name}`),
+        platformFaultDomainCount: 3,
+        provisioningTime: created,
         provisioningState: 'Succeeded',
-        virtualMachinesAssociated: idsOf(world, group, reservation),
+        timeCreated: created,
+        ...associated(idsOf(world, group, reservation)),
       },
     }),
   });
+}
+
+/** Azure leaves out an empty list (recorded by Azure's CLI, August 2024). */
+function associated(vms: readonly JsonObject[]): JsonObject {
+  return vms.length === 0 ? {} : { virtualMachinesAssociated: vms };
 }
 
 function viewOf(world: ArmWorld, group: CapacityReservationGroupSpec, reservation: CapacityReservationSpec): JsonObject {
