@@ -14,7 +14,7 @@ import { outOfStockZones, probingReason } from '../state/stockouts.ts';
 import { overdueInstances } from '../state/unregistered.ts';
 import type { UpcomingGroupNodes } from './groups/existing-capacity.ts';
 import { type GroupGrowth, type GroupStanding, reasonAgainstAnyIncrease } from './groups/group-eligibility.ts';
-import { type Headroom, headroomBeside, nodesAllowed, takeNodes } from './groups/quotas.ts';
+import { type QuotaRoom, quotaRoomBeside, nodesAllowed, takeNodes } from './groups/quotas.ts';
 import { makeTemplate } from './groups/template-node.ts';
 import { findUpcomingNodes, indexUpcomingNodes } from './groups/upcoming-nodes.ts';
 import type { ExpansionResult } from './packing/expansion.ts';
@@ -47,7 +47,7 @@ export interface ScaleUpContext {
   /** New nodes that lift a group to its minimum size. */
   readonly minimumIncreases: ReadonlyMap<NodeGroupId, number>;
   /** What limits leave beside present nodes, nodes on their way, and the increases to minimum sizes. */
-  readonly headroom: Headroom;
+  readonly room: QuotaRoom;
 }
 
 /** @throws AutoscalerError `config` if the list of expanders or a priority pattern is invalid. */
@@ -63,7 +63,7 @@ export function makeScaleUpContext(input: ScaleUpInput, pods: PodsToPlace): Scal
   };
   const scoring = createScoring(policy.scaleUp, input.names, observation.cluster.nodes.size);
   const upcoming = findUpcoming(input);
-  const before = headroomBeside(unregisteredNodes(upcoming), { observation, policy: policy.scaleUp, names: input.names });
+  const before = quotaRoomBeside(unregisteredNodes(upcoming), { observation, policy: policy.scaleUp, names: input.names });
   const minimum = increasesToMinimum(input, standing, before);
   return { input, pods, standing, scoring, upcoming, ...minimum };
 }
@@ -97,23 +97,23 @@ function* unregisteredNodes(upcomingNodes: readonly UpcomingGroupNodes[]): Itera
 function increasesToMinimum(
   input: ScaleUpInput,
   standing: GroupStanding,
-  before: Headroom,
-): Pick<ScaleUpContext, 'minimumIncreases' | 'headroom'> {
+  before: QuotaRoom,
+): Pick<ScaleUpContext, 'minimumIncreases' | 'room'> {
   const { observation, state, policy } = input;
   const minimumIncreases = new Map<NodeGroupId, number>();
-  let headroom = before;
+  let room = before;
   const broken = brokenNodes(observation, state, policy);
   for (const group of policy.scaleUp.enforceMinSize ? observation.cloud.groups : []) {
     const overdue = overdueInstances(group, { state, policy, nowMs: observation.nowMs });
     const missing = nodesBelowMinimum(group, overdue + (broken.get(group.id) ?? 0), standing);
     const toCeiling = group.target.known ? increaseCeiling(group, input).ceiling - group.target.value : 0;
     const node = { group, template: group.template };
-    const nodes = Math.min(missing, toCeiling, nodesAllowed(headroom, node));
+    const nodes = Math.min(missing, toCeiling, nodesAllowed(room, node));
     if (nodes < 1 || (isWhole(group) && nodes < missing)) continue;
     minimumIncreases.set(group.id, nodes);
-    headroom = takeNodes(headroom, node, nodes);
+    room = takeNodes(room, node, nodes);
   }
-  return { minimumIncreases, headroom };
+  return { minimumIncreases, room };
 }
 
 /** Instances that never registered, or broke, count as missing: a replacement comes first, then they may be removed. */
@@ -141,9 +141,9 @@ export function growthOf(
   { standing, input }: ScaleUpContext,
   { group, template }: Pick<GroupGrowth, 'group' | 'template'>,
   size: number,
-  headroom: Headroom,
+  room: QuotaRoom,
 ): GroupGrowth {
-  return { group, template, size, headroom, standing, ceiling: increaseCeiling(group, input) };
+  return { group, template, size, room, standing, ceiling: increaseCeiling(group, input) };
 }
 
 /** Nodes that we remove and nodes that the platform takes: what runs there needs a place before it turns pending. */

@@ -78,7 +78,7 @@ function* planOnce(input: ScaleUpInput, toPlan: PodsToPlan): SlicedWork<DecidedP
   }
   const context = makeScaleUpContext(input, pods);
   if (toServe.length + pods.daemons.length + pods.waiting.length === 0 && leavingNodes(input).size === 0)
-    return buildScaleUpPlan(context, { skips: new Map(), expansion: emptyExpansion(context.headroom), templates: [] }, pods.ignored);
+    return buildScaleUpPlan(context, { skips: new Map(), expansion: emptyExpansion(context.room), templates: [] }, pods.ignored);
   const snapshot = input.snapshot ?? newSnapshot(input);
   yield;
   const first = yield* withForkInSlices(snapshot, () => placeAndExpand(context, snapshot));
@@ -161,7 +161,7 @@ function growableGroups(context: ScaleUpContext, snapshot: ClusterSnapshot): Gro
   const templates: GroupTemplate[] = [];
   for (const group of observation.cloud.groups) {
     const size = plannedSize(context, group);
-    const growth = growthOf(context, { group, template: group.template }, size, context.headroom);
+    const growth = growthOf(context, { group, template: group.template }, size, context.room);
     const reason = reasonAgainstIncrease(growth);
     if (reason !== undefined) skips.set(group.id, reason);
     else if (group.template !== undefined) {
@@ -195,7 +195,7 @@ function* expandAndExplain(
     tries: context.pods.tries,
     bounds,
     templates: mayGrow(context.input) ? templates : [],
-    headroom: context.headroom,
+    room: context.room,
     scoring: context.scoring,
     expandersFor: seededExpanders(context.input),
     similarity: similarityRulesOf(policy.scaleUp),

@@ -181,7 +181,7 @@ function stopsOf(
 ): readonly (readonly [NodeGroupId, SkipReason])[] {
   return templates.flatMap(({ group, template }) => {
     const size = plannedSize(context, group, expansion);
-    const stop = reasonAgainstMore(growthOf(context, { group, template }, size, expansion.headroom));
+    const stop = reasonAgainstMore(growthOf(context, { group, template }, size, expansion.room));
     return stop === undefined ? [] : [[group.id, stop] as const];
   });
 }
@@ -303,7 +303,7 @@ function podsByTriggeredGroup(verdicts: ReadonlyMap<Pod, PodVerdict>): ReadonlyM
 /** Why the plan ended early; undefined if it did not. */
 function endedEarlyBecause(expansion: ExpansionResult, maxNodes: number): string | undefined {
   if (expansion.cutShortAfter !== undefined) return TIME_IS_UP;
-  if (isPlanFull(expansion.headroom)) return `the limit of ${maxNodes} new nodes per scale-up is reached`;
+  if (isPlanFull(expansion.room)) return `the limit of ${maxNodes} new nodes per scale-up is reached`;
   return expansion.unfinished ? 'the maximum number of rounds of one plan was reached' : undefined;
 }
 

@@ -11,7 +11,7 @@ import type { NodeTemplate } from '../../../domain/node-template.ts';
 import type { SkipReason } from '../../../domain/reasons.ts';
 import { closedReason } from '../../state/closures.ts';
 import type { IncreaseCeiling } from '../../state/increases/increase-rate.ts';
-import { type Headroom, limitReason } from './quotas.ts';
+import { type QuotaRoom, limitReason } from './quotas.ts';
 
 /** What decides whether groups may grow. */
 export interface GroupStanding {
@@ -32,7 +32,7 @@ export interface GroupGrowth {
   readonly ceiling: IncreaseCeiling;
   readonly template: NodeTemplate | undefined;
   /** What limits leave beside what the plan has added. */
-  readonly headroom: Headroom;
+  readonly room: QuotaRoom;
 }
 
 type Rule<Facts> = (facts: Facts) => SkipReason | undefined;
@@ -53,7 +53,7 @@ const AGAINST_MORE: readonly Rule<GroupGrowth>[] = [
   ({ group, size }) => (size >= group.maxSize ? maximumReason(group) : undefined),
   ({ template }) => (template === undefined ? { kind: 'no-template' } : undefined),
   ({ size, ceiling }) => (size >= ceiling.ceiling ? ceiling.reason : undefined),
-  ({ group, template, size, headroom }) => (template === undefined ? undefined : limitReason(headroom, { group, template }, size)),
+  ({ group, template, size, room }) => (template === undefined ? undefined : limitReason(room, { group, template }, size)),
 ];
 
 const AGAINST_PODS: readonly Rule<GroupGrowth>[] = [

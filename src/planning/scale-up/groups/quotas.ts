@@ -15,7 +15,7 @@ import { type PaidLeft, paidLeft, takePaid } from '../../facts/paid-nodes.ts';
 import { type CountedNode, type Quota, type UsedBy, isVirtual, usedByAll } from '../../capacity-objects/quota.ts';
 
 /** What limits leave while a plan is made. */
-export interface Headroom {
+export interface QuotaRoom {
   readonly quotas: readonly Quota[];
   /** By name. What this plan takes counts as used. */
   readonly reserved: ReadonlyMap<string, ReservedCapacity>;
@@ -29,14 +29,14 @@ interface NewNode {
   readonly template: NodeTemplate | undefined;
 }
 
-interface HeadroomInput {
+interface QuotaRoomInput {
   readonly observation: Pick<Observation, 'cluster' | 'cloud'>;
   readonly policy: ScaleUpPolicy;
   readonly names: ResourceNames;
 }
 
 /** What is left beside present nodes and nodes on their way. The cloud counts these itself, and they are no nodes of the plan. */
-export function headroomBeside(upcoming: Iterable<CountedNode>, { observation, policy, names }: HeadroomInput): Headroom {
+export function quotaRoomBeside(upcoming: Iterable<CountedNode>, { observation, policy, names }: QuotaRoomInput): QuotaRoom {
   const { cluster, cloud } = observation;
   const ofCluster = [...clusterLimits(policy), ...quotasOfObjects(cluster.capacity?.quotas ?? [], names)];
   const coming = [...upcoming];
@@ -103,7 +103,7 @@ function usedByPresent(nodes: Observation['cluster']['nodes'], usedBy: UsedBy): 
 }
 
 /** Counts new nodes against every limit. */
-export function takeNodes({ quotas, reserved, paid }: Headroom, { group, template }: NewNode, count: number): Headroom {
+export function takeNodes({ quotas, reserved, paid }: QuotaRoom, { group, template }: NewNode, count: number): QuotaRoom {
   const inReserved = Math.min(count, nodesInReserved(reserved, template));
   const take = (quota: Quota): Quota => {
     const used = (quota.kind === 'cloud' ? count - inReserved : count) * quota.usedBy(template, group);
@@ -117,7 +117,7 @@ export function takeNodes({ quotas, reserved, paid }: Headroom, { group, templat
 }
 
 /** How many such nodes all limits allow. Never negative. */
-export function nodesAllowed({ quotas, reserved }: Headroom, { group, template }: NewNode): number {
+export function nodesAllowed({ quotas, reserved }: QuotaRoom, { group, template }: NewNode): number {
   const inReserved = nodesInReserved(reserved, template);
   let allowed = Infinity;
   for (const { kind, left, usedBy } of quotas) {
@@ -131,7 +131,7 @@ export function nodesAllowed({ quotas, reserved }: Headroom, { group, template }
 }
 
 /** Whether the plan has as many new nodes as one plan may have. */
-export function isPlanFull({ quotas }: Headroom): boolean {
+export function isPlanFull({ quotas }: QuotaRoom): boolean {
   return quotas.some(({ kind, left }) => kind === 'plan' && left < 1);
 }
 
@@ -139,17 +139,17 @@ export function isPlanFull({ quotas }: Headroom): boolean {
  * Why a group of that size cannot grow at all: the limit of its pool, else all limits of the cluster that one more node would exceed, so
  * that users do not increase one in vain, else the cloud quota. A zero-or-max group needs room for all its nodes.
  */
-export function limitReason(headroom: Headroom, node: NewNode & { readonly template: NodeTemplate }, size: number): SkipReason | undefined {
+export function limitReason(room: QuotaRoom, node: NewNode & { readonly template: NodeTemplate }, size: number): SkipReason | undefined {
   const { group } = node;
-  const exceeded = exceededLimit(headroom, node);
+  const exceeded = exceededLimit(room, node);
   if (exceeded !== undefined || !isWhole(group)) return exceeded;
-  const [needs, allowed] = [group.maxSize - size, nodesAllowed(headroom, node)];
+  const [needs, allowed] = [group.maxSize - size, nodesAllowed(room, node)];
   return allowed < needs ? { kind: 'atomic-limit', needs, allowed } : undefined;
 }
 
 type ShortQuota = Quota & { readonly needs: number };
 
-function exceededLimit({ quotas, reserved }: Headroom, { group, template }: NewNode): SkipReason | undefined {
+function exceededLimit({ quotas, reserved }: QuotaRoom, { group, template }: NewNode): SkipReason | undefined {
   const short = quotas
     .map((quota): ShortQuota => ({ ...quota, needs: quota.usedBy(template, group) }))
     .filter(({ needs, left }) => needs > 0 && needs > left);
@@ -193,7 +193,7 @@ function exceededQuotas(short: readonly ShortQuota[]): readonly ExceededQuota[] 
 
 // Capacity that is reserved in Azure.
 
-type ReservedByName = Headroom['reserved'];
+type ReservedByName = QuotaRoom['reserved'];
 type WithReserved = Pick<NodeTemplate, 'reservations'> | undefined;
 type UnnamedReserved = Omit<ReservedCapacity, 'name'>;
 

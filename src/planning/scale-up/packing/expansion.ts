@@ -10,7 +10,7 @@ import { defined } from '../../../lib/defined.ts';
 import type { PaidLeft } from '../../facts/paid-nodes.ts';
 import type { Expander } from '../../expanders/expander.ts';
 import type { ExistingCapacity } from '../groups/existing-capacity.ts';
-import { nodesAllowed, takeNodes, type Headroom } from '../groups/quotas.ts';
+import { nodesAllowed, takeNodes, type QuotaRoom } from '../groups/quotas.ts';
 import type { SimilarityRules } from '../groups/similar-groups.ts';
 import { simulatedNodeName, type GroupTemplate } from '../groups/template-node.ts';
 import type { EquivalenceGroup } from '../pods/equivalence-groups.ts';
@@ -35,7 +35,7 @@ export interface ExpandInput {
   readonly bounds: ReadonlyMap<NodeGroupId, SizeBounds>;
   /** Pods that need new nodes. Pods of an earlier turn are served before those of a later turn get any node. */
   readonly turns: readonly (readonly EquivalenceGroup[])[];
-  readonly headroom: Headroom;
+  readonly room: QuotaRoom;
   readonly scoring: Scoring;
   /** By the name of the choice: the same name leads to the same choice. */
   readonly expandersFor: (choice: string) => readonly Expander[];
@@ -60,7 +60,7 @@ export interface ExpansionResult {
   readonly added: ReadonlyMap<NodeGroupId, AddedNodes>;
   /** The first option of every group that had one. */
   readonly options: ReadonlyMap<NodeGroupId, ScoredOption>;
-  readonly headroom: Headroom;
+  readonly room: QuotaRoom;
   /** Rounds or time ran out before all pods that can be helped were helped. */
   readonly unfinished: boolean;
   /** The number of estimates after which the time was up. If absent, there was time enough for all. */
@@ -70,8 +70,8 @@ export interface ExpansionResult {
 }
 
 /** The result of a plan in which no pod needs a new node. */
-export function emptyExpansion(headroom: Headroom): ExpansionResult {
-  return { added: new Map(), options: new Map(), headroom, unfinished: false, estimated: new Set() };
+export function emptyExpansion(room: QuotaRoom): ExpansionResult {
+  return { added: new Map(), options: new Map(), room, unfinished: false, estimated: new Set() };
 }
 
 export class Expansion {
@@ -79,12 +79,12 @@ export class Expansion {
   readonly #tries: TryLimits;
   readonly #added = new Map<NodeGroupId, AddedNodes>();
   readonly #estimated = new Set<NodeGroupId>();
-  #headroom: Headroom;
+  #room: QuotaRoom;
   #packings = 0;
 
-  constructor({ bounds, headroom, tries }: Pick<ExpandInput, 'bounds' | 'headroom' | 'tries'>) {
+  constructor({ bounds, room, tries }: Pick<ExpandInput, 'bounds' | 'room' | 'tries'>) {
     this.#bounds = bounds;
-    this.#headroom = headroom;
+    this.#room = room;
     this.#tries = tries;
   }
 
@@ -99,12 +99,12 @@ export class Expansion {
 
   /** How many such nodes the limits of cluster, plan, quotas and a shared pool still allow. */
   allowedByLimits(template: GroupTemplate): number {
-    return nodesAllowed(this.#headroom, template);
+    return nodesAllowed(this.#room, template);
   }
 
   /** Further nodes that cost nothing. */
   get paid(): PaidLeft {
-    return this.#headroom.paid;
+    return this.#room.paid;
   }
 
   /** How many nodes the group may still add. A zero-or-max group may add all its nodes or none. */
@@ -146,7 +146,7 @@ export class Expansion {
       pods: before.pods.concat(pods),
       zoneBound: before.zoneBound + estimate.zoneBound,
     });
-    this.#headroom = takeNodes(this.#headroom, template, estimate.nodes);
+    this.#room = takeNodes(this.#room, template, estimate.nodes);
   }
 
   result(options: ReadonlyMap<NodeGroupId, ScoredOption>, ranOutOfRounds: boolean): ExpansionResult {
@@ -154,7 +154,7 @@ export class Expansion {
     return {
       added: this.#added,
       options,
-      headroom: this.#headroom,
+      room: this.#room,
       unfinished: ranOutOfRounds || this.isCutShort,
       estimated: this.#estimated,
       ...(isLateInEstimates ? defined({ cutShortAfter }) : {}),
