@@ -17,7 +17,7 @@ export function instanceKey(text: string): InstanceKey {
   return text as InstanceKey;
 }
 
-/** `namespace/name`, the usual notation. */
-export function podName(pod: { readonly namespace: string; readonly name: string }): string {
-  return `${pod.namespace}/${pod.name}`;
+/** `namespace/name`, the usual notation. A pod that exists in plans alone may have no namespace. */
+export function podName({ namespace, name }: { readonly namespace: string; readonly name: string }): string {
+  return namespace === '' ? name : `${namespace}/${name}`;
 }

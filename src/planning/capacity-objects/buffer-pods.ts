@@ -9,7 +9,6 @@ import {
   type QuotaUse,
   conditionOf,
   isTrue,
-  type CapacityObjectRef,
 } from '../../domain/capacity-objects.ts';
 import { MAX_CLUSTER_PODS, wholeNumberUpTo } from '../../domain/platform-limits.ts';
 import type { PodShape, Pod } from '../../domain/pod.ts';
@@ -68,7 +67,7 @@ function findTemplate(namespace: string, name: string, { podTemplates }: Capacit
 
 function findScalable({ ref, scalable }: CapacityBuffer, { scalables }: CapacityObjects) {
   if (scalable === undefined) return undefined;
-  const found = scalables?.get(`${scalable.kind}.${scalable.apiGroup}/${ref.namespace}/${scalable.name}`);
+  const found = scalables?.get(workloadKey({ ...scalable, namespace: ref.namespace }));
   return found === undefined ? undefined : { shape: found.shape, replicas: found.replicas, ...quotaUseOf(found) };
 }
 
@@ -113,29 +112,44 @@ export function bufferReadiness(buffer: CapacityBuffer, objects: CapacityObjects
   return { shape: template.shape, replicas };
 }
 
+/** What a buffer is for people: a CapacityBuffer object, or a setting. */
+type BufferOwner = Readonly<Record<'kind' | 'namespace' | 'name' | 'uid', string>>;
+
 /** A buffer whose pods may be injected. */
 export interface ReadyBuffer {
-  readonly ref: CapacityObjectRef;
+  readonly ref: BufferOwner;
+  /** What its pods are called, without their numbers. */
+  readonly podName: string;
   readonly shape: PodShape;
   readonly replicas: number;
+  /** The workload whose copies they are, by {@link workloadKey}. If absent, of none. */
+  readonly workload?: string;
+}
+
+/** The key of a workload in the observation. */
+export function workloadKey({ kind, apiGroup, namespace, name }: Readonly<Record<'kind' | 'apiGroup' | 'namespace' | 'name', string>>): string {
+  return `${kind}.${apiGroup}/${namespace}/${name}`;
 }
 
 /** In a stable order. Makes no pods. */
 export function readyBuffers(objects: CapacityObjects): readonly ReadyBuffer[] {
   return (objects.buffers ?? []).flatMap((buffer) => {
     const ready = buffer.strategy === ACTIVE_STRATEGY ? bufferReadiness(buffer, objects) : undefined;
-    return ready === undefined || 'reason' in ready ? [] : [{ ref: buffer.ref, ...ready }];
+    if (ready === undefined || 'reason' in ready) return [];
+    const { ref, scalable } = buffer;
+    const of = scalable === undefined ? {} : { workload: workloadKey({ ...scalable, namespace: ref.namespace }) };
+    return [{ ref, podName: `capacity-buffer-${ref.name}`, ...ready, ...of }];
   });
 }
 
 /** The pods of these buffers, in their order, at most `most`. */
 export function bufferPods(buffers: readonly ReadyBuffer[], nowMs: number, most = MAX_CLUSTER_PODS): readonly Pod[] {
   const pods: Pod[] = [];
-  for (const { ref, shape, replicas } of buffers) {
+  for (const { ref, podName, shape, replicas } of buffers) {
     // guard: no more pods are made for buffers than may be planned
     const count = Math.min(replicas, most - pods.length);
     for (let at = 0; at < count; at++)
-      pods.push(virtualPod(ref, { name: `capacity-buffer-${ref.name}-${at}`, uid: `${ref.uid}-${at}`, shape, holds: 'buffer', nowMs }));
+      pods.push(virtualPod(ref, { name: `${podName}-${at}`, uid: `${ref.uid}-${at}`, shape, holds: 'buffer', nowMs }));
   }
   return pods;
 }
@@ -149,7 +163,7 @@ interface VirtualPodOptions {
 }
 
 /** A pod that stands for room of a capacity object. */
-export function virtualPod({ kind, namespace, name: owner, uid: ownerUid }: CapacityObjectRef, options: VirtualPodOptions): Pod {
+export function virtualPod({ kind, namespace, name: owner, uid: ownerUid }: BufferOwner, options: VirtualPodOptions): Pod {
   const { name, uid, shape, holds, nowMs } = options;
   return {
     uid,

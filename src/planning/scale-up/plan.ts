@@ -8,10 +8,11 @@ import type { PodVerdict } from '../../domain/reasons.ts';
 import { MAX_CLUSTER_PODS } from '../../domain/platform-limits.ts';
 import { defined } from '../../lib/defined.ts';
 import { finishAtOnce, type SlicedWork } from '../../lib/slices.ts';
-import { bufferPods, readyBuffers } from '../capacity-objects/buffer-pods.ts';
+import { bufferPods } from '../capacity-objects/buffer-pods.ts';
 import { requestPods } from '../capacity-objects/provisioning-requests.ts';
+import { allBuffers, hasHeadroom, headroomDemands } from './groups/headroom.ts';
 import { inTurns } from './pods/search-order.ts';
-import { gpuIndexes, isExpendable, reasonToIgnore } from './pods/unschedulable-pods.ts';
+import { gpuIndexes, reasonToIgnore } from './pods/unschedulable-pods.ts';
 import { expectedPods } from './pods/expected-pods.ts';
 import type { PodsToPlan, RequestTurn, ScaleUpInput } from './plan-input.ts';
 import { planForPods } from './plan-for-pods.ts';
@@ -49,7 +50,8 @@ function* planForPending(input: ScaleUpInput, { pods, ignored }: SortedPods, tri
   const toPlan: PodsToPlan = { pods, ignored, waiting: [], last: [], byPriority: true, tries };
   const expected = expectedPods(observation, policy.scaleUp, pods.length);
   const buffers = injectableBufferPods(input, pods.length + expected.pods.length);
-  if (!policy.scaleUp.proactive && !policy.capacity.bufferInjection) return yield* planForPods(input, toPlan);
+  const injects = policy.scaleUp.proactive || policy.capacity.bufferInjection || hasHeadroom(input);
+  if (!injects) return yield* planForPods(input, toPlan);
   const plan = yield* planForPods(input, { ...toPlan, pods: [...pods, ...expected.pods, ...buffers.pods] });
   const injected = expected.pods.length + buffers.pods.length;
   return { ...plan, injection: { injected, skipped: expected.skipped + buffers.skipped } };
@@ -75,14 +77,10 @@ function planForRequest(
   });
 }
 
-/** Pods of buffers, as many as the injection limit allows beside `others` pods. */
-function injectableBufferPods(
-  { observation, policy }: ScaleUpInput,
-  others: number,
-): { readonly pods: readonly Pod[]; readonly skipped: number } {
-  const { capacity } = observation.cluster;
-  if (!policy.capacity.bufferInjection || capacity === undefined) return { pods: [], skipped: 0 };
-  const ready = readyBuffers(capacity).filter((buffer) => !isExpendable(buffer, policy.scaleUp));
+/** Pods of buffers and of headroom, as many as the injection limit allows beside `others` pods. */
+function injectableBufferPods(input: ScaleUpInput, others: number): { readonly pods: readonly Pod[]; readonly skipped: number } {
+  const { observation, policy } = input;
+  const ready = allBuffers(input, headroomDemands(input));
   const allowed = Math.max(0, Math.min(MAX_CLUSTER_PODS, policy.scaleUp.podInjectionLimit) - others);
   const pods = bufferPods(ready, observation.nowMs, Math.min(allowed, MAX_CLUSTER_PODS));
   return { pods, skipped: ready.reduce((sum, { replicas }) => sum + replicas, 0) - pods.length };
