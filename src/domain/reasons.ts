@@ -151,6 +151,7 @@ export type UnremovableReason =
   | 'NotUnderutilized'
   | 'RecentlyUnremovable'
   | 'NoPlaceToMovePods'
+  | 'RoomKeptFree'
   | 'BlockedByPod'
   | 'BlockedByOnCompletionPod'
   | 'GroupFrozen'

@@ -24,6 +24,7 @@ const TITLES: Readonly<Record<NodeReason, string>> = {
   NotUnderutilized: 'In use',
   RecentlyUnremovable: 'Unremovable at its last check',
   NoPlaceToMovePods: 'Its pods fit nowhere else',
+  RoomKeptFree: 'Its room is kept free for pods to come',
   BlockedByPod: 'A pod blocks it',
   BlockedByOnCompletionPod: 'A pod runs to its end first',
   GroupFrozen: 'Its pool is frozen',
@@ -52,7 +53,7 @@ const POD_TITLES: Readonly<Record<BlockingPodReason, string>> = {
 };
 
 /** Nodes that nothing could save: they are needed, leave already, or are not ours. */
-const NOT_WASTE: ReadonlySet<NodeReason> = new Set(['NotUnderutilized', 'CurrentlyBeingDeleted', 'NotAutoscaled']);
+const NOT_WASTE: ReadonlySet<NodeReason> = new Set(['NotUnderutilized', 'RoomKeptFree', 'CurrentlyBeingDeleted', 'NotAutoscaled']);
 
 export interface BlockerRow {
   /** The reason, and the reason of the blocking pods after a comma. */

@@ -32,7 +32,9 @@ export class BlockedNodes {
     const now = new Map<NodeName, BlockedNode>();
     for (const entry of scaleDown.kept) {
       const uid = observation.cluster.nodes.get(entry.node)?.uid;
-      if (uid !== undefined && BLOCKED.has(entry.reason)) now.set(entry.node, this.#blocked(entry, uid, observation.nowMs));
+      // guard: a node that is kept free on purpose is reported by no event
+      if (uid !== undefined && BLOCKED.has(entry.reason) && entry.cause !== 'RoomKeptFree')
+        now.set(entry.node, this.#blocked(entry, uid, observation.nowMs));
     }
     this.#known = now;
     return now;

@@ -3,13 +3,7 @@
  * they are never evicted, and their owners get no events about them. Upstream `processors/capacitybuffer`. Pure. Must not know plans or
  * node groups.
  */
-import {
-  type CapacityBuffer,
-  type CapacityObjects,
-  type QuotaUse,
-  conditionOf,
-  isTrue,
-} from '../../domain/capacity-objects.ts';
+import { type CapacityBuffer, type CapacityObjects, type QuotaUse, conditionOf, isTrue } from '../../domain/capacity-objects.ts';
 import { MAX_CLUSTER_PODS, wholeNumberUpTo } from '../../domain/platform-limits.ts';
 import type { PodShape, Pod } from '../../domain/pod.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
@@ -127,7 +121,12 @@ export interface ReadyBuffer {
 }
 
 /** The key of a workload in the observation. */
-export function workloadKey({ kind, apiGroup, namespace, name }: Readonly<Record<'kind' | 'apiGroup' | 'namespace' | 'name', string>>): string {
+export function workloadKey({
+  kind,
+  apiGroup,
+  namespace,
+  name,
+}: Readonly<Record<'kind' | 'apiGroup' | 'namespace' | 'name', string>>): string {
   return `${kind}.${apiGroup}/${namespace}/${name}`;
 }
 

@@ -7,6 +7,7 @@ import type { AutoscalerEvent, EventVerdict } from '../../domain/ports/records.t
 import type { IncreaseRecord } from '../../domain/loop-report.ts';
 import { shownText } from '../../lib/shown-text.ts';
 import { type SlicedWork, visitInSlices } from '../../lib/slices.ts';
+import { isForHeadroom, isHeadroom, roomOwner } from '../state/assumed-pods.ts';
 import { correlationIdOf } from '../state/failed-increases.ts';
 import { namePools, poolRows, type PoolRow } from './pool-rows.ts';
 
@@ -52,7 +53,8 @@ export function buffersWithoutScaleUpEvents({ plan, ...input }: UnhelpedPodsInpu
   const first = new Map<string, AutoscalerEvent>();
   for (const [pod, verdict] of plan.verdicts) {
     const uid = pod.controller?.uid ?? '';
-    if (pod.holds !== 'buffer' || verdict.kind !== 'helpless' || first.has(uid)) continue;
+    // guard: headroom that finds no place is no event
+    if (pod.holds !== 'buffer' || isHeadroom(pod) || verdict.kind !== 'helpless' || first.has(uid)) continue;
     first.set(uid, bufferEvent(pod, 'NotTriggerScaleUp', `capacity buffer didn't trigger scale-up: ${why(verdict).text}`));
   }
   return [...first.values()];
@@ -132,7 +134,9 @@ export function increaseEvents(record: IncreaseRecord, group: NodeGroup | undefi
     const pods = real.map((pod) => podEvent(pod, 'TriggeredScaleUp', `pod triggered scale-up: [{${step}}]${nameGang(pod)}`));
     const buffers = new Map(increase.pods.filter(({ holds }) => holds === 'buffer').map((pod) => [pod.controller?.uid, pod]));
     const asking = [...buffers.values()].map((pod) =>
-      bufferEvent(pod, 'TriggeredScaleUp', `capacity buffer triggered scale-up: [{${step}}]`),
+      isHeadroom(pod)
+        ? statusEvent(namespace, 'Normal', 'HeadroomRequested', `${roomOwner(pod)} triggered scale-up: [{${step}}]`)
+        : bufferEvent(pod, 'TriggeredScaleUp', `capacity buffer triggered scale-up: [{${step}}]`),
     );
     const { group: name, from, to } = increase;
     const most = group === undefined ? '' : ` (max: ${group.maxSize})`;
@@ -142,6 +146,8 @@ export function increaseEvents(record: IncreaseRecord, group: NodeGroup | undefi
   if (outcome.kind !== 'failed') return [];
   const request = nameRequest(correlationIdOf(outcome.error));
   const message = `Scale-up failed for group ${increase.group}${request}: ${outcome.error.message.replace(/[.\s]+$/, '')} (${step})`;
+  // guard: a refusal of headroom alone is no warning
+  if (isForHeadroom(increase)) return [statusEvent(namespace, 'Normal', 'HeadroomNotAdded', message)];
   return [statusEvent(namespace, 'Warning', 'FailedToScaleUpGroup', message)];
 }
 
@@ -158,8 +164,8 @@ function podEvent(pod: Pod, reason: string, message: string): AutoscalerEvent {
   return { subject: { kind: 'Pod', namespace: pod.namespace, name: pod.name, uid: pod.uid }, type: 'Normal', reason, message };
 }
 
-function bufferEvent({ namespace, controller }: Pod, reason: string, message: string): AutoscalerEvent {
-  const { name = '', uid = '' } = controller ?? {};
+function bufferEvent(pod: Pod, reason: string, message: string): AutoscalerEvent {
+  const { namespace, controller: { name = '', uid = '' } = {} } = pod;
   return { subject: { kind: 'CapacityBuffer', namespace, name, uid }, type: 'Normal', reason, message };
 }
 

@@ -8,7 +8,7 @@ import { checkNodeDrain } from '../../scheduling/drainability/drainability.ts';
 import type { SlicedWork } from '../../lib/slices.ts';
 import type { Snapshot } from '../../scheduling/snapshot/snapshot.ts';
 import { nodeListFacts } from '../facts/node-list-facts.ts';
-import { awaitsSuccessor, isReservation } from '../state/assumed-pods.ts';
+import { awaitsSuccessor, isReservation, roomOwner } from '../state/assumed-pods.ts';
 import type { Candidate, Eligibility } from './eligibility.ts';
 import type { ScaleDownContext } from './plan-context.ts';
 import { simulateRemoval } from './simulate-removal.ts';
@@ -144,12 +144,17 @@ function movableNow(candidate: Candidate, context: ScaleDownContext): readonly P
 }
 
 function noPlaceFor(candidate: Candidate, unplaced: Pod, context: ScaleDownContext): UnremovableNode {
-  return {
+  const known = {
     node: candidate.node.name,
-    reason: 'NoPlaceToMovePods',
-    blocker: { pod: podName(unplaced), reason: 'NoPlaceFound', detail: 'fits on no other node' },
     utilization: candidate.utilization,
     recheckAtMs: context.observation.nowMs + context.policy.scaleDown.recheckUnremovableAfterMs,
+  };
+  if (isReservation(unplaced))
+    return { ...known, reason: 'RoomKeptFree', detail: `its room is kept free for ${roomOwner(unplaced)}, and no other node has it` };
+  return {
+    ...known,
+    reason: 'NoPlaceToMovePods',
+    blocker: { pod: podName(unplaced), reason: 'NoPlaceFound', detail: 'fits on no other node' },
   };
 }
 

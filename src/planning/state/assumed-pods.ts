@@ -7,7 +7,7 @@
 import type { NodeName } from '../../domain/ids.ts';
 import type { LoopState } from '../../domain/loop-state.ts';
 import type { Observation } from '../../domain/observation.ts';
-import type { AssumedPod, ScaleUpPlan } from '../../domain/plan.ts';
+import type { AssumedPod, Increase, ScaleUpPlan } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
 import { isLongTerminating } from '../../scheduling/drainability/drain-rules.ts';
 import type { SlicedWork } from '../../lib/slices.ts';
@@ -57,6 +57,25 @@ function placedPods({ verdicts }: Pick<ScaleUpPlan, 'verdicts'>): readonly Assum
 /** Whether the pod stands for reserved room only. A drain ignores such pods. */
 export function isReservation({ holds }: Pod): boolean {
   return holds !== undefined;
+}
+
+/** The kind of the owner of pods of headroom. No object of the cluster has it. */
+export const HEADROOM = 'Headroom';
+
+/** Whether the pod stands for room that a setting keeps free. */
+export function isHeadroom({ holds, controller }: Pick<Pod, 'holds' | 'controller'>): boolean {
+  return holds === 'buffer' && controller?.kind === HEADROOM;
+}
+
+/** Whether nothing but headroom asks for the nodes. */
+export function isForHeadroom({ pods }: Pick<Increase, 'pods'>): boolean {
+  return pods.length > 0 && pods.every(isHeadroom);
+}
+
+/** What the room of such a pod is for, in words. */
+export function roomOwner({ namespace, controller }: Pick<Pod, 'namespace' | 'controller'>): string {
+  const { kind = '', name = '' } = controller ?? {};
+  return kind === HEADROOM ? name : `${kind} ${namespace}/${name}`;
 }
 
 /**

@@ -165,12 +165,13 @@ export function reduceScaleDownPlan(state: LoopState, plan: ScaleDownPlan, obser
 type Remembered = readonly [NodeName, RememberedUnremovable];
 
 /** Reasons that took a simulation, or a walk over the pods, to find. The others are cheap and checked in every loop. */
-const COSTLY_REASONS: ReadonlySet<UnremovableReason> = new Set(['BlockedByPod', 'NoPlaceToMovePods']);
+const COSTLY_REASONS: ReadonlySet<UnremovableReason> = new Set(['BlockedByPod', 'NoPlaceToMovePods', 'RoomKeptFree']);
 
 function rememberUnremovable(kept: UnremovableNode, nowMs: number): readonly Remembered[] {
   if (!COSTLY_REASONS.has(kept.reason) || kept.recheckAtMs === undefined || kept.recheckAtMs <= nowMs) return [];
   const { reason, recheckAtMs: untilMs, blocker } = kept;
-  return [[kept.node, { reason, untilMs, blocker, detail: undefined }]];
+  const detail = reason === 'RoomKeptFree' ? kept.detail : undefined;
+  return [[kept.node, { reason, untilMs, blocker, detail }]];
 }
 
 /** What removals change of the state, while their outcomes are taken in. */

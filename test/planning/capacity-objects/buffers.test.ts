@@ -209,7 +209,7 @@ describe('the room of buffers', () => {
     const busy = aPod({ name: 'busy', nodeName: 'p-1', cpu: '2500m' });
     const result = downWith(claims(2, '1', 'p-0'), [busy]);
     expect(result.removals).toEqual([]);
-    expect(keptReasons(result)['p-0']).toBe('NoPlaceToMovePods');
+    expect(keptReasons(result)['p-0']).toBe('RoomKeptFree');
   });
 
   it('a drain moves what is there and never the room', () => {
