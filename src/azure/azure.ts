@@ -104,13 +104,14 @@ class AzureAdapter implements AzureNodeGroups {
 
   async increase(request: IncreaseRequest, signal: AbortSignal): Promise<AnsweredIncrease | UnansweredIncrease> {
     // guard: a capacity write does not look at hints
-    const { gate, writes, inventory, quotaAccount } = this.#rooms;
+    const { gate, writes, inventory, quotaAccount, failures } = this.#rooms;
     // guard: no increase is written into a pause
     const group = gate.writableGroup(request.group, 'increase');
     if (typeof group === 'string') return { kind: 'refused', group: request.group, reason: group };
     const write =
       group.kind === 'vms-pool' ? increaseVmsPool : inventory.facts.isWrittenThroughAks(group) ? increaseThroughAks : increaseScaleSet;
     const reserved = quotaAccount.reservedFor(group);
+    failures.expect(group.id, request.forHeadroom === true ? 'not-counted' : 'counted');
     const written = await write(writes, group, request, this.#untilClosed(signal));
     // guard: nodes of an increase use up quota as soon as it is sent
     if (written.kind === 'accepted' || written.kind === 'sent') quotaAccount.recordIncrease(group, written.target - request.from, reserved);

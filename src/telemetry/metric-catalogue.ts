@@ -306,6 +306,12 @@ export const METRIC_CATALOGUE = {
       help: 'Pending pods by verdict: helped, coming, blocked-by-max, blocked-by-backoff, blocked-by-quota, impossible, ignored.',
       labels: ['verdict'],
     },
+    headroom: {
+      type: 'gauge',
+      name: 'headroom',
+      help: 'Nodes, pieces or copies of headroom of a pool, or of the cluster, by state: kept, coming, missing.',
+      labels: ['node_group', 'state'],
+    },
     oldestPod: {
       type: 'gauge',
       name: 'oldest_unschedulable_pod_age_seconds',

@@ -29,12 +29,20 @@ export class FailureCounts {
   readonly #known = new Set<NodeGroupId>();
   /** When a failure was last counted, by group and reason. */
   readonly #lastAt = new Map<string, number>();
+  /** Groups whose last increase was for headroom alone. */
+  readonly #uncounted = new Set<NodeGroupId>();
   #failed: ReadonlySet<InstanceKey> = new Set();
   readonly #failedOf = new WeakMap<readonly Instance[], readonly Instance[]>();
 
   constructor(counter: Metrics['scaleUp']['failures'], clock: Pick<Clock, 'monotonic'>) {
     this.#counter = counter;
     this.#clock = clock;
+  }
+
+  /** Whether failures of the group are counted from now on: those of an increase for headroom alone keep no pod waiting. */
+  expect(group: NodeGroupId, failures: 'counted' | 'not-counted'): void {
+    if (failures === 'counted') this.#uncounted.delete(group);
+    else this.#uncounted.add(group);
   }
 
   /** Azure refused an increase. A call that we cancelled is not a failure. */
@@ -84,6 +92,8 @@ export class FailureCounts {
   }
 
   #count(group: NodeGroupId, reason: FailureReason): void {
+    // guard: no alert follows from headroom that Azure does not give
+    if (this.#uncounted.has(group)) return;
     this.#lastAt.set(`${group}|${reason}`, this.#clock.monotonic());
     this.#counter.inc({ node_group: group, reason });
   }

@@ -71,10 +71,12 @@ export async function connectBoth(input: ConnectInput): Promise<Connections> {
 }
 
 /** Only kinds of enabled features are watched. */
-function capacityOf({ policy }: Config): Pick<KubernetesOptions, 'capacity'> {
-  const { quotas, bufferController, bufferInjection, requests } = policy.capacity;
+function capacityOf({ policy, azure }: Config): Pick<KubernetesOptions, 'capacity'> {
+  const { quotas, bufferController, bufferInjection, requests, headroom } = policy.capacity;
   const buffers = bufferController || bufferInjection;
-  return quotas || buffers || requests ? { capacity: { quotas, buffers, requests } } : {};
+  const amounts = [...headroom, ...azure.nodeGroupOptions.flatMap(({ options }) => options.headroom ?? [])];
+  const workloads = amounts.flatMap((amount) => (amount.kind === 'copies' ? [amount.of.kind] : []));
+  return quotas || buffers || requests || workloads.length > 0 ? { capacity: { quotas, buffers, requests, workloads } } : {};
 }
 
 /** Closes the connections to Kubernetes if Azure cannot be connected. */

@@ -10,6 +10,8 @@ export interface IncreaseRequest {
   readonly from: number;
   readonly version: string;
   readonly to: number;
+  /** Nothing but headroom asks for the nodes: a failure is no cause for an alarm. */
+  readonly forHeadroom?: true;
 }
 
 /** A write that Azure has not answered soon. */

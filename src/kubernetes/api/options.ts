@@ -46,8 +46,13 @@ export interface KubernetesOptions {
   readonly callTimeoutMs?: number;
   /** Whether to watch the desired pods of controllers. If absent, they are not watched. */
   readonly followWorkloads?: boolean;
-  /** The kinds of capacity objects to watch. If absent, none is watched. */
-  readonly capacity?: { readonly quotas: boolean; readonly buffers: boolean; readonly requests: boolean };
+  /** The kinds of capacity objects to watch, and of workloads whose pods are copied. If absent, none is watched. */
+  readonly capacity?: {
+    readonly quotas: boolean;
+    readonly buffers: boolean;
+    readonly requests: boolean;
+    readonly workloads: readonly string[];
+  };
   /** Taints of nodes that are still starting. If absent, only the built-in ones count. */
   readonly taints?: TaintRules;
 }

@@ -20,6 +20,8 @@ export interface CapacityOptions {
   readonly quotas: boolean;
   readonly buffers: boolean;
   readonly requests: boolean;
+  /** The kinds of workloads whose pods a headroom copies. Buffers need all kinds. */
+  readonly workloads: readonly string[];
 }
 
 interface WatchedCapacityDeps extends Omit<ReflectorDeps, 'resource' | 'path' | 'table'> {
@@ -68,12 +70,13 @@ export class WatchedCapacity {
       const source = { resource: 'capacitybuffers', path: capacityPath('CapacityBuffer'), mayBeAbsent: true } as const;
       const table = watch(source, (json) => projectBuffer(json, names));
       makers.push(() => ({ buffers: inOrder(table.items) }));
-      const scalables = SCALABLE.map(({ resource, path, ...type }) =>
-        watch({ resource, path }, (json) => projectScalable(type, json, deps)),
-      );
-      makers.push(() => ({ scalables: byReference(scalables) }));
       const quotas = watch({ resource: 'resourcequotas', path: '/api/v1/resourcequotas' }, projectResourceQuota);
       makers.push(() => ({ resourceQuotas: inOrder(quotas.items) }));
+    }
+    const copied = SCALABLE.filter(({ kind }) => options.buffers || options.workloads.includes(kind));
+    if (copied.length > 0) {
+      const scalables = copied.map(({ resource, path, ...type }) => watch({ resource, path }, (json) => projectScalable(type, json, deps)));
+      makers.push(() => ({ scalables: byReference(scalables) }));
     }
     if (options.requests) {
       const source = { resource: 'provisioningrequests', path: capacityPath('ProvisioningRequest'), mayBeAbsent: true } as const;

@@ -11,6 +11,7 @@ import type { Observation } from '../../domain/observation.ts';
 import type { LoopDeps } from '../deps/loop-deps.ts';
 import type { IncreaseRecord } from '../../domain/loop-report.ts';
 import type { ScaleUpInput } from '../../planning/scale-up/plan-input.ts';
+import { isForHeadroom } from '../../planning/state/assumed-pods.ts';
 import type { UnansweredIncreases } from './unanswered-increases.ts';
 import {
   buffersWithoutScaleUpEvents,
@@ -58,7 +59,10 @@ async function writeIncrease(increase: Increase, input: ExecuteScaleUpInput, sig
   const { deps, unanswered, observation } = input;
   const { group, from, version, to } = increase;
   try {
-    const first = await deps.cloud.increase({ group, from, version, to }, signal);
+    const first = await deps.cloud.increase(
+      { group, from, version, to, ...(isForHeadroom(increase) ? { forHeadroom: true } : {}) },
+      signal,
+    );
     if (first.kind !== 'sent') return { increase, outcome: first, atMs: deps.clock.now() };
     const { answer, ...outcome } = first;
     if (unanswered === undefined) return { increase, outcome: await answer, atMs: deps.clock.now() };

@@ -13,17 +13,20 @@ export function idleGpus({ waste: { gpuCost } }: Pick<Metrics, 'waste'>, names: 
   const gpus = GPU_RESOURCES.map((name) => names.indexOf(name));
   /** The view keeps its map while no node changed. */
   let last: { readonly nodes: ClusterView['nodes']; readonly withGpus: readonly Node[] } | undefined;
-  return ({ observation, prices = NO_PRICES }) => {
+  return ({ observation, rounds, prices = NO_PRICES }) => {
     if (observation === undefined) return;
     const { cloud, cluster } = observation;
     const { nodes } = cluster;
     if (last?.nodes !== nodes) last = { nodes, withGpus: [...nodes.values()].filter((node) => hasDevices(node, gpus)) };
     const groups = new Map(cloud.groups.map((group) => [group.id, group]));
+    const reserved = rounds.at(-1)?.plan.reserved ?? [];
+    // guard: a node that is kept free on purpose is no waste
+    const held = new Set(reserved === 'unknown' ? [] : reserved.map((each) => each.node));
     let perHour = 0;
     for (const node of last.withGpus) {
       const id = cloud.groupOfNode.get(node.name);
       const group = id === undefined ? undefined : groups.get(id);
-      if (group === undefined || !isIdle(node, cluster.podsByNode.get(node.name) ?? [], gpus)) continue;
+      if (group === undefined || held.has(node.name) || !isIdle(node, cluster.podsByNode.get(node.name) ?? [], gpus)) continue;
       perHour += priceOf(prices, group) ?? 0;
     }
     gpuCost.set(perHour);

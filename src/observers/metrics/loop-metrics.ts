@@ -12,6 +12,7 @@ import type { Observation } from '../../domain/observation.ts';
 import type { IncreaseOutcome, RemovalStep } from '../../domain/outcome.ts';
 import { type ScaleUpPlan, type Removal, NOTE_KINDS } from '../../domain/plan.ts';
 import type { ScaleUpPolicy } from '../../domain/policy.ts';
+import { headroomPool, isHeadroom } from '../../planning/state/assumed-pods.ts';
 import type { PodVerdict } from '../../domain/reasons.ts';
 import { classifyVerdict, VERDICTS } from '../../planning/explain/verdicts.ts';
 import { factsOfGroups } from '../../planning/facts/group-facts.ts';
@@ -32,7 +33,11 @@ export function loopGauges(metrics: Metrics): LoopGauges {
         publishObservation(observation, state, metrics);
         publishZoneSkew(observation, policy.scaleUp, metrics);
       }),
-    verdicts: (plan, nowMs) => deferred.defer('verdicts', () => publishVerdicts(plan, nowMs, metrics)),
+    verdicts: (plan, nowMs) =>
+      deferred.defer('verdicts', () => {
+        publishVerdicts(plan, nowMs, metrics);
+        publishHeadroom(plan, metrics);
+      }),
   };
 }
 
@@ -63,6 +68,30 @@ function publishZoneSkew(observation: Observation, policy: ScaleUpPolicy, { clus
     const sizes = groups.map(({ id }) => present.get(id)?.nodes ?? 0);
     if (first !== undefined) cluster.zoneSkew.set({ node_group: first.id }, Math.max(...sizes) - Math.min(...sizes));
   }
+}
+
+const HEADROOM_STATES: Readonly<Record<PodVerdict['kind'], 'kept' | 'coming' | 'missing'>> = {
+  'fits-present-node': 'kept',
+  'fits-upcoming-node': 'coming',
+  triggered: 'coming',
+  helpless: 'missing',
+  waiting: 'missing',
+  ignored: 'missing',
+};
+
+/** No series exist without headroom. */
+export function publishHeadroom({ verdicts }: ScaleUpPlan, metrics: Metrics): void {
+  const counts = new Map<string, Record<'kept' | 'coming' | 'missing', number>>();
+  for (const [pod, { kind }] of verdicts) {
+    if (!isHeadroom(pod)) continue;
+    const pool = headroomPool(pod);
+    const count = counts.get(pool) ?? { kept: 0, coming: 0, missing: 0 };
+    counts.set(pool, count);
+    count[HEADROOM_STATES[kind]] += 1;
+  }
+  metrics.cluster.headroom.reset();
+  for (const [node_group, count] of counts)
+    for (const state of ['kept', 'coming', 'missing'] as const) metrics.cluster.headroom.set({ node_group, state }, count[state]);
 }
 
 export function publishVerdicts(plan: ScaleUpPlan, nowMs: number, metrics: Metrics): void {

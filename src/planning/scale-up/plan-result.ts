@@ -14,7 +14,7 @@ import { matchesNodeAffinity } from '../../scheduling/predicates/node-affinity.t
 import { withFork } from '../../scheduling/snapshot/snapshot.ts';
 import { fitsStatically } from '../../scheduling/snapshot/node-only-fit.ts';
 import { withAttachLimits } from '../../scheduling/volumes/attachments.ts';
-import { reservedPods } from '../state/assumed-pods.ts';
+import { isHeadroom, reservedPods } from '../state/assumed-pods.ts';
 import { type ExistingCapacity, TIME_IS_UP } from './groups/existing-capacity.ts';
 import {
   knownVariants,
@@ -311,8 +311,14 @@ function countPods(count: number): string {
   return `${count} ${count === 1 ? 'pod' : 'pods'}`;
 }
 
+function describePods(pods: readonly Pod[]): string {
+  const others = pods.filter((pod) => !isHeadroom(pod)).length;
+  if (others === pods.length) return countPods(others);
+  return others === 0 ? 'headroom' : `${countPods(others)} and headroom`;
+}
+
 function summarizeIncreases(increases: readonly Increase[], expansion: ExpansionResult, verdicts: ReadonlyMap<Pod, PodVerdict>): string {
-  const unplaced = [...verdicts].filter(([, verdict]) => verdict.kind === 'helpless' || verdict.kind === 'waiting');
+  const unplaced = [...verdicts].filter(([pod, { kind }]) => !isHeadroom(pod) && (kind === 'helpless' || kind === 'waiting'));
   const first = podName(unplaced[0]?.[0] ?? { namespace: '', name: '' });
   const rest =
     unplaced.length === 0 ? '' : `; ${countPods(unplaced.length)} ${unplaced.length === 1 ? 'stays' : 'stay'} pending, first ${first}`;
@@ -320,7 +326,7 @@ function summarizeIncreases(increases: readonly Increase[], expansion: Expansion
   const parts = increases.map(({ group, from, to, pods, cause }) => {
     const bound = expansion.added.get(group)?.zoneBound ?? 0;
     const zones = bound === 0 ? '' : `, ${bound} nodes help only if they land in the right zone`;
-    return `${group} ${from} -> ${to} (${cause === 'pods' ? countPods(pods.length) : 'minimum size'}${zones})`;
+    return `${group} ${from} -> ${to} (${cause === 'pods' ? describePods(pods) : 'minimum size'}${zones})`;
   });
   return `${parts.join(', ')}${rest}`;
 }

@@ -62,9 +62,21 @@ export function isReservation({ holds }: Pod): boolean {
 /** The kind of the owner of pods of headroom. No object of the cluster has it. */
 export const HEADROOM = 'Headroom';
 
+const CLUSTER = 'cluster';
+
 /** Whether the pod stands for room that a setting keeps free. */
 export function isHeadroom({ holds, controller }: Pick<Pod, 'holds' | 'controller'>): boolean {
   return holds === 'buffer' && controller?.kind === HEADROOM;
+}
+
+/** The uid of the owner of these pods. No uid of an object has this form. */
+export function headroomUid(pool: string | undefined, at: number): string {
+  return `headroom/${pool ?? CLUSTER}/${at}`;
+}
+
+/** The pool of a pod of headroom, or `cluster`. */
+export function headroomPool({ controller: { uid } = { kind: '', name: '', uid: '' } }: Pick<Pod, 'controller'>): string {
+  return uid.slice(uid.indexOf('/') + 1, uid.lastIndexOf('/'));
 }
 
 /** Whether nothing but headroom asks for the nodes. */

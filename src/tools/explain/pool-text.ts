@@ -29,6 +29,7 @@ export function poolParts(answer: PoolAnswer, { nowMs, width, currency }: TextLo
         ['Paused', answer.paused ?? ''],
         ['Size', size.filter((part) => part !== '').join(', ')],
         ['Paid', answer.paid === undefined ? '' : describePaid(answer.paid)],
+        ...(answer.headroom ?? []).map(({ sentence }): Fact => ['Headroom', sentence]),
         ['Pending pods', `${answer.podsHelped} get a node of it, ${answer.podsWaiting} would fit but it cannot grow`],
         ...waitFacts(answer.waits, nowMs),
         ...readyFacts(answer.readyTime),

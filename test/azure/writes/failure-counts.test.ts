@@ -40,6 +40,17 @@ describe('orders that came to nothing', () => {
     expect(await told()).toEqual({ 'a stock': 2 });
   });
 
+  it('of headroom alone are not counted, until pods ask', async () => {
+    const { counts, told } = aCount();
+    counts.expect(A, 'not-counted');
+    counts.countRefusal(A, stock);
+    counts.countLateFailure(A, bootstrap);
+    expect(await told()).toEqual({});
+    counts.expect(A, 'counted');
+    counts.countRefusal(A, stock);
+    expect(await told()).toEqual({ 'a stock': 1 });
+  });
+
   it('an operation and its machines are one, whichever is heard first', async () => {
     const { counts, told, machines, clock } = aCount();
     machines('a-0', 'a-1');

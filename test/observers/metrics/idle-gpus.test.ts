@@ -15,10 +15,14 @@ async function published(
   nodes: readonly Node[],
   pods: readonly Pod[],
   prices: object = { prices: { standard_nc4as_t4_v3: 0.5 } },
+  held: readonly string[] = [],
 ): Promise<string> {
   const metrics = createMetrics();
   const observation = anObservation([aGroup({ id: 'g', target: nodes.length, vmSize: 'Standard_NC4as_T4_v3' })], aCluster({ nodes, pods }));
-  idleGpus(metrics, resourceNames)({ observation, prices } as LoopReport);
+  idleGpus(
+    metrics,
+    resourceNames,
+  )({ observation, prices, rounds: [{ plan: { reserved: held.map((node) => ({ node })) } }] } as unknown as LoopReport);
   const lines = (await metrics.registry.metrics()).split('\n').filter((line) => line.startsWith('aks_autoscaler_idle_gpu'));
   return lines.map((line) => line.replace('aks_autoscaler_idle_gpu_cost_per_hour ', '')).join(', ');
 }
@@ -33,6 +37,10 @@ describe('idle GPU nodes', () => {
     ['beside nodes without a GPU', [aNode({ name: 'g-0', cpu: '4', memory: '16Gi' })], [], '0'],
   ])('%s', async (_what, nodes, pods, expected) => {
     expect(await published(nodes, pods)).toBe(expected);
+  });
+
+  it('that are kept free on purpose have no cost', async () => {
+    expect(await published([gpu('g-0'), gpu('g-1')], [], undefined, ['g-0'])).toBe('0.5');
   });
 
   it('have no cost without a price', async () => {

@@ -91,7 +91,7 @@ describe('an amount of headroom', () => {
     ['a pool whose nodes no label names', { groups: [pool('a', [NODES], { template: aTemplate() })] }, 'have no label'],
     ['a node that daemons fill', { groups: [pool('a', [NODES])], daemonSets: [aDaemonSet({ cpu: '4' })] }, 'daemon pods fill'],
     ['a workload that is gone', { groups: [pool('a', [copiesOfWeb(1)])], capacity: { scalables: new Map() } }, 'default/web was not found'],
-    ['workloads that are not watched', { groups: [pool('a', [copiesOfWeb(1)])] }, 'not watched yet'],
+    ['workloads that are not watched', { groups: [pool('a', [copiesOfWeb(1)])] }, 'a restart watches them'],
     [
       'pods for which no node is added',
       {

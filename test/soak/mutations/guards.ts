@@ -16,6 +16,7 @@ import { PAUSE_GUARDS } from './pause-guards.ts';
 import { PRICE_GUARDS } from './price-guards.ts';
 import { READ_GUARDS } from './read-guards.ts';
 import { REMOVAL_GUARDS } from './removal-guards.ts';
+import { ROOM_GUARDS } from './room-guards.ts';
 import { SCHEDULE_GUARDS } from './schedule-guards.ts';
 import { SHARING_GUARDS } from './sharing-guards.ts';
 import { SPOT_GUARDS } from './spot-guards.ts';
@@ -35,6 +36,7 @@ export const GUARDS: readonly Guard[] = [
   PRICE_GUARDS,
   READ_GUARDS,
   REMOVAL_GUARDS,
+  ROOM_GUARDS,
   SCHEDULE_GUARDS,
   SHARING_GUARDS,
 ].flatMap((tables) => tables.flatMap(guardsOf));

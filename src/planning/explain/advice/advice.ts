@@ -7,6 +7,7 @@ import { compareText } from '../../../lib/comparison.ts';
 import { defined } from '../../../lib/defined.ts';
 import { finishAtOnce, type SlicedWork } from '../../../lib/slices.ts';
 import type { ScaleUpInput } from '../../scale-up/plan-input.ts';
+import { isHeadroom } from '../../state/assumed-pods.ts';
 import { workloadOf } from '../changes/workload.ts';
 import { candidatesAfter, isWaiting, type PoolCandidate, rankedCandidates } from './candidates.ts';
 import { type Advice, fixOf } from './fix.ts';
@@ -40,7 +41,7 @@ function classesIn(verdicts: ScaleUpPlan['verdicts']): readonly HelplessClass[] 
   const classes = new Map<Helpless, Pod[]>();
   for (const [pod, verdict] of verdicts) {
     // The room that a buffer asks for is helped as pods are; other pods that do not exist yet come with their controllers.
-    if (verdict.kind !== 'helpless' || (pod.injected === true && pod.holds !== 'buffer')) continue;
+    if (verdict.kind !== 'helpless' || (pod.injected === true && (pod.holds !== 'buffer' || isHeadroom(pod)))) continue;
     const pods = classes.get(verdict);
     if (pods === undefined) classes.set(verdict, [pod]);
     else pods.push(pod);

@@ -14,8 +14,10 @@ import { defined } from '../../../lib/defined.ts';
 import { paidUses } from '../../facts/paid-nodes.ts';
 import { type NodePrice, nodePrice } from '../../expanders/node-price.ts';
 import { reservedFor } from '../../scale-up/groups/quotas.ts';
+import { isHeadroom } from '../../state/assumed-pods.ts';
 import { countNodes } from '../../state/node-counts.ts';
 import { isClosedFor } from '../../state/stockouts.ts';
+import { type HeadroomRow, headroomRows } from '../headroom-rows.ts';
 import { explainSkip } from '../refusals.ts';
 import { increasesOfGroup, type RememberedIncrease } from './accepted.ts';
 import { describeWait, waitsOf, type GroupWait } from './group-waits.ts';
@@ -63,6 +65,8 @@ export interface PoolAnswer {
   readonly podsHelped: number;
   /** Pending pods that a node of the pool would take, but the pool cannot grow. */
   readonly podsWaiting: number;
+  /** Room that it keeps free by configuration. Absent if none is configured for it. */
+  readonly headroom?: readonly HeadroomRow[];
   readonly template?: TemplateAnswer;
   /** The last changes of its capacity, and who made them; the newest first. Empty if there were none, or if they are not known. */
   readonly changes: readonly PastChange[];
@@ -114,8 +118,9 @@ export function answerPool(answer: AnswerInput, name: string): PoolAnswer | unde
     stockouts: stockoutsOf(group, state, observation.nowMs),
     quotas: quotasOf(group, observation.cloud.quotas ?? []),
     ...defined({ reservation: reservedFor(observation.cloud.reservations ?? [], group.template) }),
-    podsHelped: increase?.pods.length ?? 0,
+    podsHelped: (increase?.pods ?? []).filter((pod) => !isHeadroom(pod)).length,
     podsWaiting: countWaiting(answer, group),
+    ...headroomOf(answer, group),
     ...knownOf(answer, group),
   };
 }
@@ -232,11 +237,17 @@ function quotasOf({ template }: NodeGroup, quotas: readonly CloudQuota[]): PoolA
 }
 
 function countWaiting({ scaleUp }: AnswerInput, { id }: NodeGroup): number {
-  return [...scaleUp.verdicts.values()].filter(
-    (verdict) =>
+  return [...scaleUp.verdicts].filter(
+    ([pod, verdict]) =>
+      !isHeadroom(pod) &&
       verdict.kind === 'helpless' &&
       verdict.byGroup.some(({ group, fit = [], skip }) => group === id && fit.length === 0 && skip !== undefined),
   ).length;
+}
+
+function headroomOf({ input, scaleUp }: AnswerInput, { id, options }: NodeGroup): Pick<PoolAnswer, 'headroom'> {
+  if ((options.headroom ?? []).length === 0) return {};
+  return { headroom: headroomRows(input, scaleUp).filter(({ group }) => group === id) };
 }
 
 function nodesOf({ id }: NodeGroup, { cluster, cloud }: Observation): readonly Node[] {

@@ -15,7 +15,7 @@ import { CPU, MEMORY, PODS, type ResourceNames, type Resources } from '../../../
 import type { Taint, Toleration } from '../../../domain/taints.ts';
 import { type ReadyBuffer, readyBuffers, workloadKey } from '../../capacity-objects/buffer-pods.ts';
 import { membershipFacts } from '../../facts/instance-facts.ts';
-import { HEADROOM } from '../../state/assumed-pods.ts';
+import { HEADROOM, headroomUid } from '../../state/assumed-pods.ts';
 import { factsOf } from '../pods/pod-list-facts.ts';
 import { isExpendable } from '../pods/unschedulable-pods.ts';
 import { makeTemplate } from './template-node.ts';
@@ -42,17 +42,15 @@ export interface HeadroomDemand {
   readonly room: { readonly shape: PodShape; readonly count: number } | { readonly problem: string };
 }
 
-type HeadroomInput = {
+export interface HeadroomInput {
   readonly observation: Pick<Observation, 'cluster' | 'cloud'>;
   readonly policy: Pick<Policy, 'capacity' | 'scaleUp'>;
   readonly names: ResourceNames;
-};
+}
 
 /** Whether any room is to be kept free beside CapacityBuffer objects. */
 export function hasHeadroom({ observation, policy }: Pick<HeadroomInput, 'observation' | 'policy'>): boolean {
-  return (
-    (policy.capacity?.headroom ?? []).length > 0 || observation.cloud.groups.some(({ options }) => (options.headroom ?? []).length > 0)
-  );
+  return policy.capacity.headroom.length > 0 || observation.cloud.groups.some(({ options }) => (options.headroom ?? []).length > 0);
 }
 
 /** Every configured amount: pools in the order of the groups, then the cluster. */
@@ -61,7 +59,7 @@ export function headroomDemands(input: HeadroomInput): readonly HeadroomDemand[]
   const ofPools = input.observation.cloud.groups.flatMap((group) =>
     (group.options.headroom ?? []).map((amount, at) => demandOf(amount, { group, at, input })),
   );
-  const ofCluster = (input.policy.capacity?.headroom ?? []).map((amount, at) => demandOf(amount, { group: undefined, at, input }));
+  const ofCluster = input.policy.capacity.headroom.map((amount, at) => demandOf(amount, { group: undefined, at, input }));
   return [...ofPools, ...ofCluster];
 }
 
@@ -73,7 +71,7 @@ interface Place {
 
 function demandOf(amount: Headroom, place: Place): HeadroomDemand {
   const { group, at } = place;
-  return { uid: `headroom/${group?.id ?? ''}/${at}`, group: group?.id, amount, room: roomOf(amount, place) };
+  return { uid: headroomUid(group?.id, at), group: group?.id, amount, room: roomOf(amount, place) };
 }
 
 function roomOf(amount: Headroom, { group, input }: Place): HeadroomDemand['room'] {
@@ -185,9 +183,11 @@ function copies(
   { observation, policy }: HeadroomInput,
 ): HeadroomDemand['room'] {
   const { capacity = {} } = observation.cluster;
-  if (capacity.scalables === undefined) return { problem: 'workloads are not watched yet: the setting needs a restart' };
   const workload = findWorkload(of, capacity);
-  if (workload === undefined) return { problem: `${of.kind} ${of.namespace}/${of.name} was not found` };
+  if (workload === undefined) {
+    const unread = capacity.scalables === undefined ? ', since workloads are not watched: a restart watches them' : '';
+    return { problem: `${of.kind} ${of.namespace}/${of.name} was not found${unread}` };
+  }
   const { shape } = workload;
   if (isExpendable({ shape }, policy.scaleUp)) return { problem: 'its pods have a priority for which no node is added' };
   return { shape: only === undefined ? shape : pinnedTo(shape, only.labels), count };
@@ -230,7 +230,7 @@ function tolerationOf({ key, value, effect }: Taint): Toleration {
  */
 export function allBuffers(input: HeadroomInput, demands: readonly HeadroomDemand[]): readonly ReadyBuffer[] {
   const { policy, observation } = input;
-  const injects = policy.capacity?.bufferInjection === true;
+  const injects = policy.capacity.bufferInjection;
   const objects = injects ? readyBuffers(observation.cluster.capacity ?? {}).filter((buffer) => !isExpendable(buffer, policy.scaleUp)) : [];
   const ofPools = demands.filter(({ group }) => group !== undefined).flatMap(bufferOf);
   const ofCluster = demands.filter(({ group }) => group === undefined).flatMap(bufferOf);
@@ -265,8 +265,8 @@ function withoutHeld(buffers: readonly ReadyBuffer[], held: Map<string, number>)
     const { workload, replicas } = buffer;
     const already = workload === undefined ? 0 : Math.min(replicas, held.get(workload) ?? 0);
     if (workload === undefined || already === 0) return buffer;
-    // guard: copies of one workload are held once
     held.set(workload, (held.get(workload) ?? 0) - already);
+    // guard: copies of one workload are held once
     return { ...buffer, replicas: replicas - already };
   });
 }

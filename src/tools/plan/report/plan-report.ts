@@ -14,6 +14,7 @@ import { type NodePrice, nodePrice, priceOf } from '../../../planning/expanders/
 import { adviseClass, helplessClasses } from '../../../planning/explain/advice/advice.ts';
 import { wasteRows, type WasteRow } from '../../../planning/explain/removal-advice/waste.ts';
 import type { Advice } from '../../../planning/explain/advice/fix.ts';
+import { type HeadroomRow, headroomRows } from '../../../planning/explain/headroom-rows.ts';
 import { waitedGroups } from '../../../planning/scale-down/full-groups.ts';
 import { formatSpan } from '../../../planning/explain/spans.ts';
 import type { ScaleUpInput } from '../../../planning/scale-up/plan-input.ts';
@@ -37,6 +38,8 @@ export interface PlanReport {
   readonly lacks?: readonly MissingKind[];
   readonly pools: readonly PoolReport[];
   readonly scaleUp: ScaleUpReport;
+  /** Room that is kept free by configuration. Absent if none is configured. */
+  readonly headroom?: readonly HeadroomRow[];
   /** The workload of each pod without a node, by the pod's name; pods without a workload are absent. */
   readonly owners: Readonly<Record<string, string>>;
   readonly scaleDown: RemovalsReport;
@@ -80,6 +83,7 @@ export function planReport(input: PlanInput): PlanReport {
   const waste = wasteOf(input, decision);
   const lacks =
     file === undefined ? [] : missingKinds({ file, scaleDown, observation, freesNodes: waste.some(({ fix }) => fix !== undefined) });
+  const headroom = headroomRows(input, scaleUp);
   const hasBoth = growth.increases.length > 0 && removals.removals.length > 0;
   return {
     summary: { text: summaryOf(counts), ...counts },
@@ -87,6 +91,7 @@ export function planReport(input: PlanInput): PlanReport {
     ...(lacks.length === 0 ? {} : { lacks }),
     pools: [...groups.values()].map((group) => poolOf(group, policy.scaleUp)).sort(compareBy(({ group }) => group)),
     scaleUp: growth,
+    ...(headroom.length === 0 ? {} : { headroom }),
     owners: ownersOf(scaleUp),
     scaleDown: removals,
     ...(hasBoth ? { exclusion: describeExclusion(policy.scaleDown) } : {}),

@@ -9,6 +9,8 @@ export interface IncreaseRow {
   readonly from: number;
   readonly to: number;
   readonly pods: readonly string[];
+  /** Whose headroom it is for, too. */
+  readonly headroom: readonly string[];
   readonly perHour: number | undefined;
 }
 
@@ -31,13 +33,14 @@ function siblingKey(pool: PoolReport | undefined, name: string): string {
   return stem === undefined || pool?.zones.length !== 1 ? name : JSON.stringify([stem, pool.vmSize]);
 }
 
-function withIncrease(row: IncreaseRow | undefined, { group, from, to, pods, perHour }: IncreaseReport): IncreaseRow {
-  if (row === undefined) return { pools: [group], from, to, pods, perHour };
+function withIncrease(row: IncreaseRow | undefined, { group, from, to, pods, headroom = [], perHour }: IncreaseReport): IncreaseRow {
+  if (row === undefined) return { pools: [group], from, to, pods, headroom, perHour };
   return {
     pools: [...row.pools, group],
     from: row.from + from,
     to: row.to + to,
     pods: [...row.pods, ...pods],
+    headroom: [...row.headroom, ...headroom],
     perHour: row.perHour === undefined || perHour === undefined ? undefined : row.perHour + perHour,
   };
 }

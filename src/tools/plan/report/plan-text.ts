@@ -24,6 +24,7 @@ export function renderPlan(report: PlanReport, options: TextOptions): string {
     paragraph([describeMoment(report), ...(report.lacks ?? []).map(describeMissing)].join(' '), width),
     increaseTable(report, options),
     placeTable(report, options),
+    headroomTable(report, options),
     pendingTable(report, options),
     poolTable(report, options),
     removalTable(report, options),
@@ -66,18 +67,17 @@ function increaseTable(report: PlanReport, options: TextOptions): string {
   const { scaleUp, summary } = report;
   const scores = new Map(scaleUp.options.map((option) => [option.group, option]));
   const owners = options.all ? Number.POSITIVE_INFINITY : 2;
-  const rows = increaseRows(report).map(({ pools, from, to, pods, perHour }) => [
+  const rows = increaseRows(report).map(({ pools, from, to, pods, headroom, perHour }) => [
     poolNames(pools, options.all ? pools.length : 2),
     `${amount(from)} -> ${amount(to)}`,
     amount(pods.length),
     scoreText(pools.flatMap((pool) => scores.get(pool) ?? [])),
     perHour === undefined ? '' : signed(perHour),
-    pods.length === 0
-      ? 'its minimum'
-      : ownerCounts(
-          pods.map((pod) => report.owners[pod] ?? pod),
-          owners,
-        ),
+    askers(
+      pods.map((pod) => report.owners[pod] ?? pod),
+      headroom,
+      owners,
+    ),
   ]);
   const columns = [
     text('INCREASE'),
@@ -91,6 +91,12 @@ function increaseTable(report: PlanReport, options: TextOptions): string {
   return [cutTable({ columns, rows, others, most: MOST.increases }, options), choiceLine(report, options)]
     .filter((part) => part !== '')
     .join('\n');
+}
+
+/** Whose pods the nodes are for, and whose headroom. */
+function askers(owners: readonly string[], headroom: readonly string[], most: number): string {
+  const named = owners.length === 0 ? [] : [ownerCounts(owners, most)];
+  return [...named, ...headroom].join(', ') || 'its minimum';
 }
 
 function perHourHead({ currency }: PlanReport['summary']): string {
@@ -135,6 +141,12 @@ function placeTable(report: PlanReport, options: TextOptions): string {
   const columns = [text('FITS ON'), number('PODS'), { ...text('FOR'), flex: 'cut' as const }];
   const others = (hidden: Rows): readonly string[] => [`${hidden.length} others`, sumOf(hidden, 1), MORE];
   return cutTable({ columns, rows, others, most: MOST.places }, options);
+}
+
+function headroomTable({ headroom = [] }: PlanReport, options: TextOptions): string {
+  const rows = headroom.map(({ group, sentence }) => [group ?? 'the cluster', sentence]);
+  const columns: readonly Column[] = [text('HEADROOM OF'), { ...text('KEPT FREE'), flex: 'wrap' }];
+  return cutTable({ columns, rows, others: (hidden) => [`${hidden.length} others`, MORE], most: MOST.places }, options);
 }
 
 function pendingTable({ scaleUp, owners }: PlanReport, options: TextOptions): string {

@@ -13,6 +13,7 @@ import { classifyVerdict, type Verdict } from '../../../planning/explain/verdict
 import { explainRefusal, explainSkip } from '../../../planning/explain/refusals.ts';
 import { costOfNew, type PaidLeft, takePaid } from '../../../planning/facts/paid-nodes.ts';
 import { priceOf } from '../../../planning/expanders/node-price.ts';
+import { isHeadroom, roomOwner } from '../../../planning/state/assumed-pods.ts';
 import { type PoolRow, poolRows } from '../../../planning/explain/pool-rows.ts';
 import { poolNames } from './pool-names.ts';
 import type { OptionReport } from './option-scores.ts';
@@ -22,6 +23,8 @@ export interface IncreaseReport {
   readonly from: number;
   readonly to: number;
   readonly pods: readonly string[];
+  /** Whose headroom it is for, too. Absent if it is for none. */
+  readonly headroom?: readonly string[];
   /** Of the new nodes together, in the currency of the prices. Absent if the price is unknown. */
   readonly perHour?: number;
 }
@@ -62,7 +65,7 @@ type Helpless = Extract<PodVerdict, { readonly kind: 'helpless' }>;
 export function reportScaleUp(plan: ScaleUpPlan, given: Omit<ReportContext, 'refusals'>): Omit<ScaleUpReport, 'options' | 'expander'> {
   const context = { ...given, refusals: rememberedRefusals(given) };
   const verdicts = [...plan.verdicts]
-    .filter(([pod]) => pod.nodeName === undefined)
+    .filter(([pod]) => pod.nodeName === undefined && !isHeadroom(pod))
     .map(([pod, verdict]) => ({ pod, name: podName(pod), verdict }));
   let { paid } = given;
   const increases = plan.increases.map(({ group: id, from, to, pods }) => {
@@ -70,7 +73,10 @@ export function reportScaleUp(plan: ScaleUpPlan, given: Omit<ReportContext, 'ref
     const cost = group === undefined ? undefined : costOfNew(paid, group, to - from, priceOf(context.policy, group));
     if (group !== undefined) paid = takePaid(paid, group, to - from);
     const perHour = cost === undefined ? undefined : Math.round(cost * 10_000) / 10_000;
-    return { group: id, from, to, pods: pods.map(podName).sort(), ...defined({ perHour }) };
+    const owners = new Set(pods.filter(isHeadroom).map(roomOwner));
+    const headroom = owners.size === 0 ? undefined : [...owners].sort();
+    const named = pods.filter((pod) => !isHeadroom(pod)).map(podName);
+    return { group: id, from, to, pods: named.sort(), ...defined({ headroom, perHour }) };
   });
   const skipped = plan.skipped.map(({ group, reason }) => {
     const { reason: kind, detail } = explainSkip(reason, context.groups.get(group));

@@ -1,0 +1,42 @@
+/** Guards of room that is kept free: it is where it is meant to be, is counted once, and disturbs no person. */
+import type { GuardTable } from './guard.ts';
+
+export const ROOM_GUARDS: readonly GuardTable[] = [
+  {
+    test: 'test/planning/scale-up/headroom.test.ts',
+    quick: true,
+    guards: [
+      {
+        title: 'room of a pool whose nodes no label names is not looked for elsewhere',
+        row: 'stands for no room, and says why',
+      },
+      { title: 'copies of one workload are held once', row: 'of the same workload once', change: ['replicas - already', 'replicas'] },
+    ],
+  },
+  {
+    test: 'test/planning/explain/headroom-rows.test.ts',
+    quick: true,
+    guards: [
+      { title: 'headroom that finds no place is no event', row: 'without a place', change: ['isHeadroom(pod) || '] },
+      { title: 'a refusal of headroom alone is no warning', row: 'no warning' },
+    ],
+  },
+  {
+    test: 'test/azure/writes/failure-counts.test.ts',
+    guards: [{ title: 'no alert follows from headroom that Azure does not give', row: 'headroom alone' }],
+  },
+  {
+    test: 'test/observers/metrics/idle-gpus.test.ts',
+    guards: [{ title: 'a node that is kept free on purpose is no waste', row: 'on purpose', change: ["reserved === 'unknown'", 'true'] }],
+  },
+  {
+    test: 'test/observers/events/blocked-nodes.test.ts',
+    guards: [
+      {
+        title: 'a node that is kept free on purpose is reported by no event',
+        row: 'on purpose',
+        change: [" && entry.cause !== 'RoomKeptFree'"],
+      },
+    ],
+  },
+];
