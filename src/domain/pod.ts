@@ -76,8 +76,8 @@ export interface PodShape {
   /** The rules of its device claims about nodes, if they are known. */
   readonly devices?: DeviceRules;
   /**
-   * The group of pods that kube-scheduler places as a whole, such as `pod group train-0`. If absent, it places the pod alone. For people
-   * only: the pod is planned as an ordinary pod.
+   * The group that the pod names, such as `pod group train-0` or `workload train/workers`. If absent, kube-scheduler places the pod alone. What
+   * the group requires is in `ClusterView.podGroups`; without them, the pod is planned as an ordinary pod.
    */
   readonly gang?: string;
 }

@@ -2,6 +2,7 @@ import type { ReservedCapacity } from './quotas-and-prices.ts';
 import type { NodeGroupId } from './ids.ts';
 import type { Requirement } from './labels.ts';
 import type { TemplateDifference } from './node-template.ts';
+import type { Gang } from './workloads.ts';
 
 /** A requirement that a node's labels, or its name, do not meet. */
 export interface LabelGap extends Requirement {
@@ -115,10 +116,20 @@ export type PodVerdict =
   | { readonly kind: 'triggered'; readonly group: NodeGroupId }
   | { readonly kind: 'fits-present-node'; readonly node: string }
   | { readonly kind: 'fits-upcoming-node'; readonly group: NodeGroupId }
-  | { readonly kind: 'helpless'; readonly byGroup: readonly GroupRefusal[] }
+  /** `gang`: the pods of a group that starts as a whole share this verdict; `byGroup` is that of those that are hardest to place. */
+  | { readonly kind: 'helpless'; readonly byGroup: readonly GroupRefusal[]; readonly gang?: GangShortfall }
   /** `leftOut`: what the loop did not do for the pod, and a later one does: search its place, or explain why it stays pending. */
   | { readonly kind: 'waiting'; readonly detail: string; readonly leftOut?: 'search' | 'explanation' }
-  | { readonly kind: 'ignored'; readonly reason: IgnoredPodReason };
+  /** `detail`: what the reason alone does not say. */
+  | { readonly kind: 'ignored'; readonly reason: IgnoredPodReason; readonly detail?: string };
+
+/** Why a group of pods does not start: fewer of them have a place than must start together. */
+export interface GangShortfall extends Pick<Gang, 'kind' | 'namespace' | 'name' | 'uid' | 'title'> {
+  /** Pods that must have a place at the same time. */
+  readonly needs: number;
+  /** Pods that have one: running pods, and those that a plan found a place for. */
+  readonly placed: number;
+}
 
 export type IgnoredPodReason =
   | 'not-unschedulable'
@@ -127,7 +138,8 @@ export type IgnoredPodReason =
   | 'daemon-set'
   | 'too-young'
   | 'other-scheduler'
-  | 'consumes-request';
+  | 'consumes-request'
+  | 'gang-incomplete';
 
 export interface GroupRefusal {
   readonly group: NodeGroupId;
@@ -173,6 +185,7 @@ export type BlockingPodReason =
   | 'NotSafeToEvictAnnotation'
   | 'DoNotDisruptAnnotation'
   | 'UnmovableKubeSystemPod'
+  | 'GangMinimum'
   | 'NotEnoughPdb'
   | 'NoPlaceFound'
   | 'UnexpectedError';

@@ -106,3 +106,68 @@ export function apiGroupOf(apiVersion: string): string {
   const slash = apiVersion.indexOf('/');
   return slash < 0 ? '' : apiVersion.slice(0, slash);
 }
+
+/**
+ * A group of pods with its policy: a `PodGroup`, since Kubernetes 1.36 (`scheduling.k8s.io/v1alpha2`, `v1alpha3`, `v1beta1`), or one group of a
+ * `Workload`, of 1.35 (`v1alpha1`).
+ */
+export interface PodGroup {
+  readonly kind: 'PodGroup' | 'Workload';
+  readonly namespace: string;
+  /** Of the object. */
+  readonly name: string;
+  readonly uid: string;
+  /** So many of its pods must have a place before one of them starts. If absent, each starts alone. */
+  readonly minCount?: number;
+  /** Its owner allows disruptions of all of its pods together only (`disruptionMode`). */
+  readonly disruptedAsWhole?: true;
+}
+
+/** The groups of the cluster. */
+export interface PodGroups {
+  /** By `namespace/` and the name that the shapes of their pods have; see {@link podGroupOf}. */
+  readonly groups: ReadonlyMap<string, PodGroup>;
+  /** Pods name groups, and these have not been read yet. */
+  readonly unread?: true;
+}
+
+/** A group whose pods start together. */
+export interface Gang extends PodGroup {
+  /** Differs between the replicas of one group of a `Workload`. */
+  readonly id: string;
+  /** As people know it: `pod group train-0`. */
+  readonly title: string;
+  readonly minCount: number;
+}
+
+/** The group's id in its namespace, as {@link PodGroups} has it. A replica of a group of a Workload has the policy of that group. */
+function policyIdOf(namespace: string, gang: string): string {
+  return `${namespace}/${gang.split('/').slice(0, 2).join('/')}`;
+}
+
+/** What keeps pods from starting one by one: nothing, a group with a minimum, or a group that is not known (yet). */
+export type Membership =
+  | { readonly kind: 'alone' }
+  | { readonly kind: 'gang'; readonly gang: Gang }
+  | { readonly kind: 'unknown'; readonly why: string };
+
+const ALONE: Membership = { kind: 'alone' };
+
+/** Where groups are not known at all, since the cluster does not serve them, each pod starts alone. */
+export function membershipOf({ namespace, shape }: Pick<Pod, 'namespace' | 'shape'>, known: PodGroups | undefined): Membership {
+  const title = shape.gang;
+  if (title === undefined || known === undefined) return ALONE;
+  const group = known.groups.get(policyIdOf(namespace, title));
+  if (group === undefined) {
+    const why = known.unread === true ? 'has not been read yet' : 'does not exist';
+    return { kind: 'unknown', why: `its ${title} ${why}` };
+  }
+  const { minCount } = group;
+  if (minCount === undefined) return ALONE;
+  return { kind: 'gang', gang: { ...group, minCount, id: `${namespace}/${title}`, title } };
+}
+
+/** The key of a group among {@link PodGroups}: `name` is `pod group NAME`, or `workload NAME/GROUP`. */
+export function podGroupKey(namespace: string, name: string): string {
+  return `${namespace}/${name}`;
+}

@@ -43,6 +43,7 @@ const PASS_ON: readonly string[] = [
   'planning/scale-down/full-groups.ts',
   'planning/scale-up/awaited-pods.ts',
   'planning/scale-up/packing/expand.ts',
+  'planning/scale-up/plan-whole-gangs.ts',
   'planning/scale-up/plan.ts',
   'planning/scale-up/pods/priority-order.ts',
   'planning/state/assumed-pods.ts',

@@ -7,7 +7,7 @@ import type { Node } from '../../src/domain/node.ts';
 import type { CloudView, ClusterView, Observation } from '../../src/domain/observation.ts';
 import type { Pod, PodShape } from '../../src/domain/pod.ts';
 import { ResourceNames } from '../../src/domain/resources.ts';
-import type { DisruptionBudget, ReplicatedWorkload } from '../../src/domain/workloads.ts';
+import { type DisruptionBudget, type PodGroup, type PodGroups, podGroupKey, type ReplicatedWorkload } from '../../src/domain/workloads.ts';
 import type { NodeTemplate } from '../../src/domain/node-template.ts';
 
 /** One registry for a whole test file is what the composition root does too. */
@@ -203,6 +203,16 @@ export interface ClusterOptions {
   readonly disruptionBudgets?: readonly DisruptionBudget[];
   readonly workloads?: readonly ReplicatedWorkload[];
   readonly capacity?: CapacityObjects;
+  readonly podGroups?: PodGroups;
+}
+
+/** Pod groups of the namespace `default` by name, each with its minimum; undefined: its pods start one by one. */
+export function somePodGroups(minimums: Readonly<Record<string, number | undefined>>, rest: Partial<PodGroup> = {}): PodGroups {
+  const groups = Object.entries(minimums).map(([name, minCount]): [string, PodGroup] => [
+    podGroupKey('default', `pod group ${name}`),
+    { kind: 'PodGroup', namespace: 'default', name, uid: `uid-${name}`, ...(minCount === undefined ? {} : { minCount }), ...rest },
+  ]);
+  return { groups: new Map(groups) };
 }
 
 export function aCluster(options: ClusterOptions = {}): ClusterView {
@@ -219,6 +229,7 @@ export function aCluster(options: ClusterOptions = {}): ClusterView {
     disruptionBudgets: options.disruptionBudgets ?? [],
     ...(options.workloads === undefined ? {} : { workloads: options.workloads }),
     ...(options.capacity === undefined ? {} : { capacity: options.capacity }),
+    ...(options.podGroups === undefined ? {} : { podGroups: options.podGroups }),
     namespaces: new Map([
       ['default', {}],
       ['kube-system', {}],

@@ -47,6 +47,7 @@ const POD_TITLES: Readonly<Record<BlockingPodReason, string>> = {
   NotSafeToEvictAnnotation: 'Pod is annotated as not safe to evict',
   DoNotDisruptAnnotation: 'Pod is annotated as not to be disrupted',
   UnmovableKubeSystemPod: 'Unmovable pod of kube-system',
+  GangMinimum: 'Pods that must run together',
   NotEnoughPdb: 'PDB allows no disruption',
   NoPlaceFound: 'A pod fits nowhere else',
   UnexpectedError: 'A check failed',

@@ -30,7 +30,7 @@ export interface DecisionJournal {
 /** The object of an event. */
 export type EventSubject =
   | {
-      readonly kind: 'Pod' | 'CapacityBuffer' | 'ProvisioningRequest' | 'ReplicaSet' | 'StatefulSet' | 'Job';
+      readonly kind: 'Pod' | 'PodGroup' | 'Workload' | 'CapacityBuffer' | 'ProvisioningRequest' | 'ReplicaSet' | 'StatefulSet' | 'Job';
       readonly namespace: string;
       readonly name: string;
       readonly uid: string;

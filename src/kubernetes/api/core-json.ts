@@ -174,7 +174,7 @@ export interface PodSpecJson {
     readonly resourceClaimTemplateName?: string;
   }[];
   /** From the alpha API in 1.35; `schedulingGroup` replaced it. */
-  readonly workloadRef?: { readonly name?: string } | null;
+  readonly workloadRef?: { readonly name?: string; readonly podGroup?: string; readonly podGroupReplicaKey?: string } | null;
   readonly schedulingGroup?: { readonly podGroupName?: string } | null;
   readonly containers?: readonly ContainerJson[];
   readonly initContainers?: readonly ContainerJson[];

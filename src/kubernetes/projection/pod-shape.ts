@@ -195,12 +195,14 @@ function devicesByName({ containers = [], initContainers }: PodSpecJson): readon
     }));
 }
 
-/** Pods that kube-scheduler places all together or not at all. Until groups are planned as a whole, they are ordinary pods. */
+/** The group that the pod names: with its replica, since each replica of a group of a Workload starts by itself. */
 function gangOf({ workloadRef, schedulingGroup }: PodSpecJson): Pick<PodShape, 'gang'> {
   const group = schedulingGroup ?? undefined;
   if (group !== undefined) return { gang: `pod group ${group.podGroupName ?? ''}` };
   const workload = workloadRef ?? undefined;
-  return workload === undefined ? {} : { gang: `workload ${workload.name ?? ''}` };
+  if (workload === undefined) return {};
+  const { name = '', podGroup, podGroupReplicaKey } = workload;
+  return { gang: `workload ${[name, podGroup, podGroupReplicaKey].filter((part) => (part ?? '') !== '').join('/')}` };
 }
 
 /**

@@ -18,10 +18,12 @@ import { ReflectedCluster, type Troubles } from './cluster-tables.ts';
 import { Reflector } from '../watch/reflector.ts';
 import type { ReflectorDeps } from '../watch/reflector-options.ts';
 import { WatchedCapacity, type CapacityOptions } from './capacity-view.ts';
+import { WatchedPodGroups } from './pod-group-view.ts';
 import { WatchedWorkloads } from './workload-view.ts';
 import { PageTokens } from '../api/list-pages.ts';
 import { getOrUndefined } from '../api/rest.ts';
 import { formatDuration } from '../../lib/duration.ts';
+import { defined } from '../../lib/defined.ts';
 
 interface ReaderDeps extends Omit<ReflectorDeps, 'resource' | 'path' | 'table'> {
   readonly names: ResourceNames;
@@ -46,6 +48,7 @@ export class WatchedClusterReader implements ClusterReader {
   readonly #optional: ReadonlyMap<Reflector, keyof Troubles>;
   readonly #workloads: WatchedWorkloads | undefined;
   readonly #capacity: WatchedCapacity | undefined;
+  readonly #podGroups: WatchedPodGroups;
   readonly #stop = new AbortController();
 
   constructor(deps: ReaderDeps) {
@@ -56,6 +59,7 @@ export class WatchedClusterReader implements ClusterReader {
     const { capacity: options } = deps;
     const { shapes } = this.#cluster.podProjection;
     this.#capacity = options === undefined ? undefined : new WatchedCapacity({ ...deps, options, shapes });
+    this.#podGroups = new WatchedPodGroups(deps);
     const made = this.#cluster.sources().map((source) => ({ source, reflector: new Reflector({ ...deps, ...source }) }));
     this.#reflectors = made.map(({ reflector }) => reflector);
     this.#optional = new Map(made.flatMap(({ source, reflector }) => (source.onlyFor === undefined ? [] : [[reflector, source.onlyFor]])));
@@ -70,6 +74,9 @@ export class WatchedClusterReader implements ClusterReader {
     ]);
     const error = (): AutoscalerError => new AutoscalerError({ kind: 'cancelled' }, 'The first read of the cluster was cancelled.');
     await withAbort(synced, signal, { error });
+    const begin = (): Promise<void> => this.#podGroups.start(this.#stop.signal);
+    // guard: groups of pods are read before the first view that has their pods
+    if (this.#cluster.namesPodGroups(() => void begin())) await withAbort(begin(), signal, { error });
   }
 
   observe(_nowMs: number): ClusterView {
@@ -87,7 +94,13 @@ export class WatchedClusterReader implements ClusterReader {
     }
     const workloads = this.#workloads === undefined ? {} : { workloads: this.#workloads.current() };
     const capacity = this.#capacity === undefined ? {} : { capacity: this.#capacity.current() };
-    return { ...this.#cluster.views(troubles), stalenessMs, ...workloads, ...capacity };
+    return {
+      ...this.#cluster.views(troubles),
+      stalenessMs,
+      ...workloads,
+      ...capacity,
+      ...defined({ podGroups: this.#podGroups.current() }),
+    };
   }
 
   async readFresh(name: string, signal: AbortSignal): Promise<{ readonly node: Node; readonly pods: readonly Pod[] } | undefined> {
@@ -124,6 +137,11 @@ export class WatchedClusterReader implements ClusterReader {
 
   async close(): Promise<void> {
     this.#stop.abort();
-    await Promise.all([...this.#reflectors.map((reflector) => reflector.ended()), this.#workloads?.ended(), this.#capacity?.ended()]);
+    await Promise.all([
+      ...this.#reflectors.map((reflector) => reflector.ended()),
+      this.#workloads?.ended(),
+      this.#capacity?.ended(),
+      this.#podGroups.ended(),
+    ]);
   }
 }

@@ -44,6 +44,9 @@ export class ReflectedCluster {
   readonly #index = new PodIndex();
   readonly #listeners = new Set<(pod: Pod) => void>();
   readonly #preemptionListeners = new Set<(node: Node) => void>();
+  /** Called once, for the first pod that names a group of pods. */
+  #onPodGroup: (() => void) | undefined;
+  #namesPodGroups = false;
   readonly #pods: Table<Pod>;
   readonly #nodes: Table<Node>;
   readonly #daemonSets: Table<DaemonSet>;
@@ -167,8 +170,18 @@ export class ReflectedCluster {
     };
   }
 
+  /** Whether a pod names a group of pods so far; if not, the listener is called when the first one does. */
+  namesPodGroups(listener: () => void): boolean {
+    this.#onPodGroup = listener;
+    return this.#namesPodGroups;
+  }
+
   #podChanged(before: Pod | undefined, after: Pod | undefined): void {
     this.#index.replace(before, after);
+    if (after?.shape.gang !== undefined && !this.#namesPodGroups) {
+      this.#namesPodGroups = true;
+      this.#onPodGroup?.();
+    }
     this.#storage.podChanged(before, after);
     if (after === undefined || after.unschedulable === undefined || before?.unschedulable !== undefined) return;
     if (after.deletionAtMs !== undefined || isOver(after)) return;

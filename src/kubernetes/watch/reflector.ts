@@ -106,6 +106,11 @@ export class Reflector {
     return this.#trouble;
   }
 
+  /** Whether the cluster does not have the kind, by the last attempt. */
+  get isAbsent(): boolean {
+    return this.#trouble === ABSENT;
+  }
+
   /** Resolves when the reflector has ended after its signal. */
   async ended(): Promise<void> {
     await this.#running;

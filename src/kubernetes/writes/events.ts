@@ -220,6 +220,8 @@ const APIS: Partial<Readonly<Record<EventSubject['kind'], string>>> = {
   ReplicaSet: 'apps/v1',
   StatefulSet: 'apps/v1',
   Job: 'batch/v1',
+  PodGroup: 'scheduling.k8s.io/v1alpha2',
+  Workload: 'scheduling.k8s.io/v1alpha1',
 };
 
 function referenceTo(subject: EventSubject): Readonly<Record<string, string>> {

@@ -79,7 +79,7 @@ async function writeIncrease(increase: Increase, input: ExecuteScaleUpInput, sig
 function publishIncrease(record: IncreaseRecord, input: ExecuteScaleUpInput): void {
   const { deps, observation } = input;
   const group = observation.cloud.groups.find((candidate) => candidate.id === record.increase.group);
-  for (const event of increaseEvents(record, group, input.namespace)) deps.events.record(event);
+  for (const event of increaseEvents(record, group, input.namespace, observation.cluster.podGroups)) deps.events.record(event);
   logIncrease(record, deps);
 }
 

@@ -10,6 +10,7 @@ import { compareText } from '../../lib/comparison.ts';
 import { defined } from '../../lib/defined.ts';
 import { shownText } from '../../lib/shown-text.ts';
 import { ownerName } from '../../planning/explain/answers/pod-owners.ts';
+import { describeShortfall } from '../../planning/explain/gangs.ts';
 import { namePools, poolRows } from '../../planning/explain/pool-rows.ts';
 import { classifyVerdict, describePending, type Need, needOf, type Verdict } from '../../planning/explain/verdicts.ts';
 import { totalsByBlocker } from '../../planning/explain/unremovable-nodes.ts';
@@ -33,7 +34,9 @@ export function describeExplanations({ rounds, scaleDown, observation, prices }:
   const pods = needChange.map(({ pods: [first], count, verdict, decisive, sinceMs }): Row => {
     const rows = decisive.kind === 'helpless' ? poolRows(decisive.byGroup, groups) : [];
     const [nearest] = rows;
-    const why = nearest === undefined ? 'no pool' : `${namePools(nearest.pools)}: ${nearest.obstacles.join(', and ')}`;
+    const pools = nearest === undefined ? 'no pool' : `${namePools(nearest.pools)}: ${nearest.obstacles.join(', and ')}`;
+    const gang = decisive.kind === 'helpless' ? decisive.gang : undefined;
+    const why = gang === undefined ? pools : `${describeShortfall(gang)}; ${pools}`;
     const since = sinceMs === undefined ? undefined : new Date(sinceMs).toISOString().replace(/\.\d+Z$/, 'Z');
     return {
       count,

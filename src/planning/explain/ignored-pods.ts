@@ -1,11 +1,13 @@
 /** Why a pending pod was left out of scale-up, in one sentence. No group was evaluated for it. */
 import type { Pod } from '../../domain/pod.ts';
 import type { ScaleUpPolicy } from '../../domain/policy.ts';
-import type { IgnoredPodReason } from '../../domain/reasons.ts';
+import type { IgnoredPodReason, PodVerdict } from '../../domain/reasons.ts';
+
+type Ignored = Extract<PodVerdict, { readonly kind: 'ignored' }>;
 
 /** The sentence begins with the reason's name. */
-export function explainIgnored(reason: IgnoredPodReason, pod: Pod, policy: ScaleUpPolicy): string {
-  return `${reason}: ${describeIgnored(reason, pod, policy)}`;
+export function explainIgnored({ reason, detail }: Ignored, pod: Pod, policy: ScaleUpPolicy): string {
+  return `${reason}: ${detail ?? describeIgnored(reason, pod, policy)}`;
 }
 
 function describeIgnored(reason: IgnoredPodReason, pod: Pod, policy: ScaleUpPolicy): string {
@@ -26,6 +28,8 @@ function describeIgnored(reason: IgnoredPodReason, pod: Pod, policy: ScaleUpPoli
       return 'it is younger than the delay before pods cause a scale-up';
     case 'other-scheduler':
       return `its scheduler ${shape.schedulerName} is not in scaleUp.allowedSchedulers (${policy.allowedSchedulers.join(', ')})`;
+    case 'gang-incomplete':
+      return `fewer pods of its ${shape.gang ?? 'group'} exist than must start together`;
     case 'consumes-request':
       return `it uses the capacity of ProvisioningRequest ${pod.consumes ?? ''}`;
   }

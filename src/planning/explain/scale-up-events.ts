@@ -2,13 +2,15 @@
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { Increase, ScaleUpPlan } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
-import type { PodVerdict } from '../../domain/reasons.ts';
+import type { PodGroups } from '../../domain/workloads.ts';
+import type { GangShortfall, PodVerdict } from '../../domain/reasons.ts';
 import type { AutoscalerEvent, EventVerdict } from '../../domain/ports/records.ts';
 import type { IncreaseRecord } from '../../domain/loop-report.ts';
 import { shownText } from '../../lib/shown-text.ts';
 import { type SlicedWork, visitInSlices } from '../../lib/slices.ts';
 import { isForHeadroom, isHeadroom, roomOwner } from '../state/assumed-pods.ts';
 import { correlationIdOf } from '../state/failed-increases.ts';
+import { describeMembership, describeShortfall } from './gangs.ts';
 import { namePools, poolRows, type PoolRow } from './pool-rows.ts';
 
 /** The ConfigMap that carries events about groups. The Cluster Autoscaler uses the same name. */
@@ -34,13 +36,23 @@ export interface UnhelpedPodsInput {
 /** Each of them may need a text of its own about every pool. */
 const PODS_PER_STEP = 8;
 
-/** One event per pod that no node group can help: the fix that was simulated, and every pool with its obstacles. */
+/**
+ * One event per pod that no node group can help: the fix that was simulated, and every pool with its obstacles. Pods that start together have
+ * one for all, on their group.
+ */
 export function* podsWithoutScaleUpEvents({ plan, ...input }: UnhelpedPodsInput): SlicedWork<readonly AutoscalerEvent[]> {
   const why = whyUnhelped(input);
   const events: AutoscalerEvent[] = [];
+  const told = new Set<PodVerdict>();
   const describe = ([pod, verdict]: readonly [Pod, PodVerdict]): void => {
-    if (verdict.kind !== 'helpless' || pod.injected === true) return;
+    if (verdict.kind !== 'helpless' || pod.injected === true || told.has(verdict)) return;
     const { text, identity } = why(verdict);
+    if (verdict.gang !== undefined) {
+      // guard: what keeps a group of pods from starting is said once
+      told.add(verdict);
+      events.push({ ...gangEvent(verdict.gang, text), verdict: identity });
+      return;
+    }
     events.push({ ...podEvent(pod, 'NotTriggerScaleUp', `pod didn't trigger scale-up: ${text}`), verdict: identity });
   };
   yield* visitInSlices(plan.verdicts, describe, PODS_PER_STEP);
@@ -96,14 +108,13 @@ function nameRequest(correlationId: string | undefined): string {
 function describeVerdict(verdict: Helpless, groups: ReadonlyMap<string, NodeGroup>, advice: SimulatedAdvice | undefined): DescribedVerdict {
   const { byGroup } = verdict;
   if (byGroup.length === 0) return { text: 'there is no node group', identity: { reasons: '' } };
+  const who = verdict.gang === undefined ? 'this pod' : 'the others';
   const count =
-    byGroup.length === 1
-      ? 'the only pool cannot take this pod now'
-      : `${byGroup.length} of ${byGroup.length} pools cannot take this pod now`;
+    byGroup.length === 1 ? `the only pool cannot take ${who} now` : `${byGroup.length} of ${byGroup.length} pools cannot take ${who} now`;
   const fix = advice?.fix === undefined ? '' : ` Fix that works: ${advice.fix.text}.`;
   const quote = quoteAzure(verdict);
   const rows = poolRows(byGroup, groups);
-  const text = `${cutRows(`${count}.${fix}`, rows, MOST_CHARACTERS - 100 - quote.length)}${quote}`;
+  const text = `${cutRows(`${count}.${fix}`, rows, MOST_CHARACTERS - 100 - quote.length - (verdict.gang?.title.length ?? 0))}${quote}`;
   return { text, identity: { reasons: withoutNumbers(rows), fix: advice?.fix?.text } };
 }
 
@@ -125,13 +136,19 @@ function cutRows(beginning: string, rows: readonly PoolRow[], most: number): str
 }
 
 /** Events of one capacity write: on its pods if it was accepted, and on the status ConfigMap. A conflict has no event. */
-export function increaseEvents(record: IncreaseRecord, group: NodeGroup | undefined, namespace: string): readonly AutoscalerEvent[] {
+export function increaseEvents(
+  record: IncreaseRecord,
+  group: NodeGroup | undefined,
+  namespace: string,
+  podGroups?: PodGroups,
+): readonly AutoscalerEvent[] {
   const { increase, outcome } = record;
   const step = describeIncrease(increase, group);
   if (outcome.kind === 'accepted') {
     const real = increase.pods.filter((pod) => pod.injected !== true);
-    // guard: a pod of a group that is placed as a whole says that it is planned as an ordinary pod
-    const pods = real.map((pod) => podEvent(pod, 'TriggeredScaleUp', `pod triggered scale-up: [{${step}}]${nameGang(pod)}`));
+    const describe = (pod: Pod): string => `pod triggered scale-up: [{${step}}]${describeMembership(pod, podGroups)}`;
+    // guard: a pod of a group that is placed as a whole says how it is planned
+    const pods = real.map((pod) => podEvent(pod, 'TriggeredScaleUp', describe(pod)));
     const buffers = new Map(increase.pods.filter(({ holds }) => holds === 'buffer').map((pod) => [pod.controller?.uid, pod]));
     const asking = [...buffers.values()].map((pod) =>
       isHeadroom(pod)
@@ -151,17 +168,18 @@ export function increaseEvents(record: IncreaseRecord, group: NodeGroup | undefi
   return [statusEvent(namespace, 'Warning', 'FailedToScaleUpGroup', message)];
 }
 
-/** Said with an increase, thus not in each loop. */
-function nameGang({ shape }: Pod): string {
-  return shape.gang === undefined ? '' : `; planned as an ordinary pod although it belongs to ${shape.gang}`;
-}
-
 function describeIncrease(increase: Increase, group: NodeGroup | undefined): string {
   return `${increase.group} ${increase.from}->${increase.to}${group === undefined ? '' : ` (max: ${group.maxSize})`}`;
 }
 
 function podEvent(pod: Pod, reason: string, message: string): AutoscalerEvent {
   return { subject: { kind: 'Pod', namespace: pod.namespace, name: pod.name, uid: pod.uid }, type: 'Normal', reason, message };
+}
+
+function gangEvent(gang: GangShortfall, text: string): AutoscalerEvent {
+  const { kind, namespace, name, uid } = gang;
+  const message = `pod group didn't trigger scale-up: ${describeShortfall(gang)}; ${text}`;
+  return { subject: { kind, namespace, name, uid }, type: 'Normal', reason: 'NotTriggerScaleUp', message };
 }
 
 function bufferEvent(pod: Pod, reason: string, message: string): AutoscalerEvent {

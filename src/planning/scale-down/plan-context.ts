@@ -29,6 +29,7 @@ export interface ScaleDownContext {
   /** The rules for the pods of a node: those of its group where it has its own. */
   readonly drainOn: (node: NodeName) => DrainContext;
   readonly budgetsOf: DrainContext['budgetsOf'];
+  readonly gangs: DrainContext['gangs'];
   readonly groups: ReadonlyMap<NodeGroupId, NodeGroup>;
   /** By group, nodes whose removal has begun and that Azure still counts in the target size. */
   readonly draining: ReadonlyMap<NodeGroupId, readonly NodeName[]>;
@@ -116,7 +117,7 @@ function drainRules(
   { cluster, cloud, nowMs }: Observation,
   policy: Policy,
   groups: ReadonlyMap<NodeGroupId, NodeGroup>,
-): Pick<ScaleDownContext, 'drainOn' | 'budgetsOf'> {
+): Pick<ScaleDownContext, 'drainOn' | 'budgetsOf' | 'gangs'> {
   const usual = drainContext(cluster, drainRulesOf(policy), nowMs);
   const own = new Map<NodeGroupId, DrainContext>();
   for (const [id, { options }] of groups) {
@@ -127,7 +128,7 @@ function drainRules(
     const group = own.size === 0 ? undefined : cloud.groupOfNode.get(node);
     return (group === undefined ? undefined : own.get(group)) ?? usual;
   };
-  return { drainOn, budgetsOf: (pod) => usual.budgetsOf(pod) };
+  return { drainOn, budgetsOf: (pod) => usual.budgetsOf(pod), gangs: usual.gangs };
 }
 
 /**

@@ -1,6 +1,7 @@
 import { type NodeGroupId, podName } from '../../domain/ids.ts';
 import { defined } from '../../lib/defined.ts';
 import { compareText } from '../../lib/comparison.ts';
+import { GangLedger } from '../../scheduling/drainability/gang-ledger.ts';
 import { drainOptionsOf } from '../../scheduling/drainability/group-drain-options.ts';
 import { isWhole, type NodeGroup } from '../../domain/node-group.ts';
 import type { UnremovableNode, Removal, RemovalCause } from '../../domain/plan.ts';
@@ -78,6 +79,7 @@ interface RemovalBudgets {
   readonly allowance: RemovalAllowance;
   readonly groupMinimums: GroupMinimums;
   readonly ledger: BudgetLedger;
+  readonly gangs: GangLedger;
   readonly minimum: ClusterMinimum;
   readonly zones: ZoneSurplus;
   readonly parallel: ParallelDrains;
@@ -107,6 +109,7 @@ export function selectRemovals(
   const budgets: RemovalBudgets = {
     ...spendable,
     ledger: new BudgetLedger(context),
+    gangs: new GangLedger(context.inSequence ? undefined : context.gangs),
     minimum: new ClusterMinimum(context),
     zones,
     parallel: new ParallelDrains(context, zones, unneeded.reserved),
@@ -189,7 +192,8 @@ function removalRefusal(
     disruptionBudgetExceeded(
       candidates.flatMap(({ drain }) => drain.movable),
       budgets.ledger,
-    )
+    ) ??
+    gangMinimumReached(candidates, budgets.gangs)
   );
 }
 
@@ -244,6 +248,14 @@ function disruptionBudgetExceeded(pods: readonly Pod[], ledger: BudgetLedger): R
   return { reason: 'BlockedByPod', blocker: { pod: podName(pod), reason: 'NotEnoughPdb', detail } };
 }
 
+function gangMinimumReached(candidates: AtomicGroup, gangs: GangLedger): Refusal | undefined {
+  const short = gangs.shortGang(candidates.flatMap(({ drain }) => drain.movable));
+  if (short === undefined) return undefined;
+  const { gang, pod, used, needed, running } = short;
+  const detail = `${running} pods of ${gang.title} run and ${gang.minCount} must run together; other removals move ${used}, this node has ${needed}`;
+  return { reason: 'BlockedByPod', blocker: { pod: podName(pod), reason: 'GangMinimum', detail } };
+}
+
 function countRemoval(candidate: Unneeded, budgets: RemovalBudgets): void {
   budgets.parallel.addDrain(candidate);
   const { nodesOf } = budgets.allowance;
@@ -258,6 +270,7 @@ function countRemoval(candidate: Unneeded, budgets: RemovalBudgets): void {
   budgets.allowance.budgets.add(budgeted(candidate));
   if (candidate.drain.movable.length > 0) budgets.allowance.drains = Math.max(0, budgets.allowance.drains - 1);
   budgets.ledger.countEvictions(candidate.drain.movable);
+  budgets.gangs.countEvictions(candidate.drain.movable);
 }
 
 /** A broken node is not empty: which pods it has may be unknown. */

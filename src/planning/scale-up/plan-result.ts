@@ -2,84 +2,25 @@
 import { describeBlock } from '../../domain/group-blocks.ts';
 import { type NodeGroupId, podName } from '../../domain/ids.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
-import type { Node } from '../../domain/node.ts';
 import type { Increase, ScaleUpPlan, SkippedGroup } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { FitReason, GroupRefusal, PodVerdict, SkipReason } from '../../domain/reasons.ts';
 import { compareBy } from '../../lib/comparison.ts';
 import { defined } from '../../lib/defined.ts';
 import type { SlicedWork } from '../../lib/slices.ts';
-import type { ClusterSnapshot } from '../../scheduling/snapshot/cluster-snapshot.ts';
-import { matchesNodeAffinity } from '../../scheduling/predicates/node-affinity.ts';
-import { withFork } from '../../scheduling/snapshot/snapshot.ts';
-import { fitsStatically } from '../../scheduling/snapshot/node-only-fit.ts';
 import { withAttachLimits } from '../../scheduling/volumes/attachments.ts';
 import { isHeadroom, reservedPods } from '../state/assumed-pods.ts';
 import { type ExistingCapacity, TIME_IS_UP } from './groups/existing-capacity.ts';
-import {
-  knownVariants,
-  newNodeFrom,
-  simulatedNodeName,
-  type GroupTemplate,
-  makeTemplate,
-  templateRefusals,
-} from './groups/template-node.ts';
+import { knownVariants, type GroupTemplate, makeTemplate, templateRefusals } from './groups/template-node.ts';
 import { reasonAgainstMore } from './groups/group-eligibility.ts';
 import { isPlanFull } from './groups/quotas.ts';
 import type { ExpansionResult } from './packing/expansion.ts';
 import { type ScaleUpContext, growthOf, plannedSize } from './plan-context.ts';
 import type { EquivalenceGroup } from './pods/equivalence-groups.ts';
 import { inTurns } from './pods/search-order.ts';
+import type { StartingGang } from './pods/starting-gangs.ts';
+import { refusalsOnNewNode, topologyReasons, type RefusalsOnNewNode } from './refusals-by-others.ts';
 import { byPrecedence } from './pods/unschedulable-pods.ts';
-
-/** Each check adds a node to the snapshot and removes it again. Beyond these, refusals are explained in general words. */
-const MAX_CHECKS = 500;
-/** One name for all: the snapshot remembers every host name. */
-const CHECKED_NODE = simulatedNodeName('checked');
-
-/** The same for pods that a new node refuses anyway. */
-const MAX_FURTHER_CHECKS = 200;
-
-/** Reasons that depend on other pods. */
-const DEPENDING_ON_OTHERS: ReadonlySet<FitReason['kind']> = new Set(['topology-spread', 'pod-affinity', 'volume', 'device']);
-/** Those that the node itself never gives. */
-const ONLY_OF_OTHERS: ReadonlySet<FitReason['kind']> = new Set(['topology-spread', 'pod-affinity']);
-
-interface RefusalsOnNewNode {
-  /** For a pod that an empty new node accepts. */
-  readonly alone: (pod: Pod, template: GroupTemplate) => readonly FitReason[];
-  /** For a pod that an empty new node refuses: reasons beside those. */
-  readonly further: (pod: Pod, template: GroupTemplate) => readonly FitReason[];
-}
-
-/**
- * Why other pods keep a pod off a new node, with the counts of the snapshot as it is. Leaves the snapshot as found. The result
- * is empty if nothing refuses a single pod on a single new node, or after too many checks.
- */
-function refusalsOnNewNode(snapshot: ClusterSnapshot): RefusalsOnNewNode {
-  const checkOn = (pod: Pod, variant: Node, { daemonPods }: GroupTemplate): readonly FitReason[] =>
-    withFork(snapshot, () => {
-      snapshot.addNode(newNodeFrom(variant, CHECKED_NODE), daemonPods);
-      return snapshot.check(pod, CHECKED_NODE);
-    });
-  const left = { alone: MAX_CHECKS, further: MAX_FURTHER_CHECKS };
-  return {
-    alone(pod, template) {
-      for (const variant of template.variants) {
-        if (!fitsStatically(pod.shape, variant) || left.alone-- <= 0) continue;
-        const reasons = checkOn(pod, variant, template).filter(({ kind }) => DEPENDING_ON_OTHERS.has(kind));
-        if (reasons.length > 0) return reasons;
-      }
-      return [];
-    },
-    // Where the node's labels already exclude the pod, its rules about other pods mean nothing.
-    further(pod, template) {
-      const variant = template.variants.find((each) => matchesNodeAffinity(pod.shape, each));
-      if (variant === undefined || left.further-- <= 0) return [];
-      return checkOn(pod, variant, template).filter(({ kind }) => ONLY_OF_OTHERS.has(kind));
-    },
-  };
-}
 
 /** What growing the groups came to. */
 export interface PlanOutcome {
@@ -92,6 +33,17 @@ export interface PlanOutcome {
 export interface DecidedPlan extends ScaleUpPlan {
   /** If absent, there is nothing to explain. */
   readonly unexplained?: Unexplained;
+  /** Gangs that the plan buys nothing for. If absent, there are none. */
+  readonly held?: readonly HeldGang[];
+}
+
+/** A gang with too few pods that found a place in the plan `failed`. */
+export interface HeldGang extends StartingGang {
+  /** With the pods that run already. */
+  readonly placed: number;
+  readonly failed: DecidedPlan;
+  /** Whether the loop had a plan left for it beside the others. */
+  readonly hasTurn: boolean;
 }
 
 /** What explains the pods without a place, as far as one loop does. It needs the snapshot no more. */
@@ -103,11 +55,8 @@ interface Unexplained {
 
 /** The most pairs of a kind of pods and a node group that one plan explains. Half a second, after which the next loop should begin. */
 const MOST_EXPLAINED = 50_000;
-const UNEXPLAINED: PodVerdict = {
-  kind: 'waiting',
-  detail: 'more kinds of pods stay pending than one loop explains: a later loop explains this one',
-  leftOut: 'explanation',
-};
+const UNEXPLAINED_DETAIL = 'more kinds of pods stay pending than one loop explains: a later loop explains this one';
+const UNEXPLAINED: PodVerdict = { kind: 'waiting', detail: UNEXPLAINED_DETAIL, leftOut: 'explanation' };
 
 /**
  * Leaves every pod that found no place without an explanation, and prepares as many as one loop gives: pods that had none come first, and
@@ -144,12 +93,52 @@ function groupsToExplain({ input }: ScaleUpContext, pending: readonly Equivalenc
   return [...first].filter(([pod]) => chosen.has(pod)).map(([, group]) => group);
 }
 
-/** The plan with a verdict for every pod that found no place. Equal pods share one verdict. */
-export function* explainPlanInSlices({ unexplained, ...plan }: DecidedPlan): SlicedWork<ScaleUpPlan> {
-  if (unexplained === undefined) return plan;
-  const { refusals, templates, groups } = unexplained;
-  const { endedEarly, context } = refusals;
+/** The plan with a verdict for every pod that found no place. Equal pods share one verdict, and so do all pods of a gang. */
+export function* explainPlanInSlices({ unexplained, held = [], ...plan }: DecidedPlan): SlicedWork<ScaleUpPlan> {
   const verdicts = new Map(plan.verdicts);
+  if (unexplained !== undefined) yield* explainPods(unexplained, verdicts);
+  for (const one of held) {
+    const verdict = yield* gangVerdict(one);
+    for (const pod of one.pods) verdicts.set(pod, verdict);
+  }
+  return unexplained === undefined && held.length === 0 ? plan : { ...plan, verdicts };
+}
+
+const NO_TURN = 'more groups of pods that start together fail than one loop tries: a later loop tries this one';
+
+/** One verdict for all of its pods: why those that are hardest to place have no place. */
+function* gangVerdict({ gang, pods, placed, failed, hasTurn }: HeldGang): SlicedWork<PodVerdict> {
+  const { kind, namespace, name, uid, title, minCount: needs } = gang;
+  const waiting = (why: string): PodVerdict => ({
+    kind: 'waiting',
+    detail: `its ${title} starts with ${needs} pods together, and ${placed} have a place: ${why}`,
+    leftOut: 'explanation',
+  });
+  if (!hasTurn) return waiting(NO_TURN);
+  const own = new Set(pods);
+  const verdicts = new Map(pods.flatMap((pod): [Pod, PodVerdict][] => nonEmpty(pod, failed.verdicts.get(pod))));
+  const { unexplained } = failed;
+  const groups = unexplained?.groups.filter((group) => group.pods.some((pod) => own.has(pod))) ?? [];
+  if (unexplained !== undefined) yield* explainPods({ ...unexplained, groups }, verdicts);
+  const all = [...verdicts.values()];
+  const helpless = all.flatMap((verdict) => (verdict.kind === 'helpless' ? [verdict.byGroup] : []));
+  const byGroup = helpless.sort((left, right) => takersIn(left) - takersIn(right))[0];
+  if (byGroup !== undefined) return { kind: 'helpless', byGroup, gang: { kind, namespace, name, uid, title, needs, placed } };
+  const open = all.find((verdict) => verdict.kind === 'waiting');
+  return waiting(open?.kind === 'waiting' ? open.detail : UNEXPLAINED_DETAIL);
+}
+
+function nonEmpty(pod: Pod, verdict: PodVerdict | undefined): [Pod, PodVerdict][] {
+  return verdict === undefined ? [] : [[pod, verdict]];
+}
+
+/** Groups whose nodes would take the pods. */
+function takersIn(byGroup: readonly GroupRefusal[]): number {
+  return byGroup.filter(({ fit = [] }) => fit.length === 0).length;
+}
+
+function* explainPods({ refusals, templates, groups }: Unexplained, verdicts: Map<Pod, PodVerdict>): SlicedWork<void> {
+  const { endedEarly, context } = refusals;
   for (const group of groups) {
     yield;
     const byGroup = context.input.observation.cloud.groups.map((target) => groupRefusal(refusals, group, target, templates.get(target.id)));
@@ -159,7 +148,6 @@ export function* explainPlanInSlices({ unexplained, ...plan }: DecidedPlan): Sli
         : { kind: 'helpless', byGroup };
     for (const pod of group.pods) verdicts.set(pod, verdict);
   }
-  return { ...plan, verdicts };
 }
 
 /** What a new node of each group offers, of groups that may not grow, too: made once, and with the pods that every node has. */
@@ -229,19 +217,6 @@ function* refusalsByOthers(
     found.set(group, new Map(reasons));
   }
   return found;
-}
-
-/** If a pod fits an empty node and yet found none, the placement of other pods kept it out. */
-function topologyReasons({ shape }: EquivalenceGroup): readonly FitReason[] {
-  const spread = shape.topologySpread[0];
-  if (spread !== undefined) {
-    return [{ kind: 'topology-spread', topologyKey: spread.topologyKey, detail: `max skew ${spread.maxSkew} on any new node` }];
-  }
-  const [near] = shape.podAffinity;
-  const term = near ?? shape.podAntiAffinity[0];
-  const rule = term === undefined ? 'repelled' : near === undefined ? 'anti-affinity' : 'affinity';
-  const detail = 'the placement of other pods keeps it off every new node';
-  return [{ kind: 'pod-affinity', rule, topologyKey: term?.topologyKey ?? '', detail }];
 }
 
 /** The plan, ordered by names. */

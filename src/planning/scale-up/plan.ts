@@ -14,13 +14,18 @@ import { allBuffers, hasHeadroom, headroomDemands } from './groups/headroom.ts';
 import { inTurns } from './pods/search-order.ts';
 import { gpuIndexes, reasonToIgnore } from './pods/unschedulable-pods.ts';
 import { expectedPods } from './pods/expected-pods.ts';
+import { sortGangs, type StartingGang } from './pods/starting-gangs.ts';
 import type { PodsToPlan, RequestTurn, ScaleUpInput } from './plan-input.ts';
 import { planForPods } from './plan-for-pods.ts';
+import { planWholeGangs } from './plan-whole-gangs.ts';
 import { type DecidedPlan, explainPlanInSlices } from './plan-result.ts';
 import { TryLimits } from './pods/try-limits.ts';
 
 /** Pending pods that may cause an increase, and the verdicts on those that may not. */
-type SortedPods = Pick<PodsToPlan, 'pods' | 'ignored'>;
+interface SortedPods extends Pick<PodsToPlan, 'pods' | 'ignored'> {
+  /** Gangs that have not started. */
+  readonly gangs: readonly StartingGang[];
+}
 
 /**
  * Decides which groups grow, for which pods, and why, for every pending pod and every group.
@@ -45,16 +50,20 @@ export function* decideScaleUpInSlices(input: ScaleUpInput): SlicedWork<DecidedP
   return { ...plan, ...(retried === 0 ? {} : { retried }), ...defined({ cutShortAfter, searchedUntilLate }) };
 }
 
-function* planForPending(input: ScaleUpInput, { pods, ignored }: SortedPods, tries: TryLimits): SlicedWork<DecidedPlan> {
+function* planForPending(input: ScaleUpInput, { pods, ignored, gangs }: SortedPods, tries: TryLimits): SlicedWork<DecidedPlan> {
   const { observation, policy } = input;
   const toPlan: PodsToPlan = { pods, ignored, waiting: [], last: [], byPriority: true, tries };
   const expected = expectedPods(observation, policy.scaleUp, pods.length);
   const buffers = injectableBufferPods(input, pods.length + expected.pods.length);
   const injects = policy.scaleUp.proactive || policy.capacity.bufferInjection || hasHeadroom(input);
-  if (!injects) return yield* planForPods(input, toPlan);
-  const plan = yield* planForPods(input, { ...toPlan, pods: [...pods, ...expected.pods, ...buffers.pods] });
+  if (!injects) return yield* planPods(input, toPlan, gangs);
+  const plan = yield* planPods(input, { ...toPlan, pods: [...pods, ...expected.pods, ...buffers.pods] }, gangs);
   const injected = expected.pods.length + buffers.pods.length;
   return { ...plan, injection: { injected, skipped: expected.skipped + buffers.skipped } };
+}
+
+function planPods(input: ScaleUpInput, toPlan: PodsToPlan, gangs: readonly StartingGang[]): SlicedWork<DecidedPlan> {
+  return gangs.length === 0 ? planForPods(input, toPlan) : planWholeGangs(input, toPlan, gangs);
 }
 
 /** The plan of a loop for a ProvisioningRequest: pods keep the room they have; the next loop plans what they lack. */
@@ -102,5 +111,6 @@ function sortPendingPods(input: Pick<ScaleUpInput, 'observation' | 'state' | 'po
     if (reason === undefined) pods.push(pod);
     else ignored.set(pod, { kind: 'ignored', reason });
   }
-  return { pods, ignored };
+  const { asking, ...sorted } = sortGangs(observation.cluster, { asking: pods, ignored });
+  return { pods: asking, ...sorted };
 }

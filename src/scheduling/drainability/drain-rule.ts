@@ -4,6 +4,7 @@ import type { Pod } from '../../domain/pod.ts';
 import type { Policy, ScaleDownPolicy } from '../../domain/policy.ts';
 import type { BlockingPodReason } from '../../domain/reasons.ts';
 import type { DisruptionBudget, OwnerStates } from '../../domain/workloads.ts';
+import { RunningGangs } from './running-gangs.ts';
 
 const NONE: readonly DisruptionBudget[] = [];
 
@@ -75,6 +76,8 @@ export interface DrainContext {
   readonly daemonSets: ReadonlySet<string> | undefined;
   /** The state of other controllers. If absent, it is unknown, and they are assumed to exist. */
   readonly owners?: OwnerStates | undefined;
+  /** The pods of gangs that run, and where. */
+  readonly gangs: RunningGangs;
   /** The disruption budgets that select the pod. */
   budgetsOf(pod: Pod): readonly DisruptionBudget[];
 }
@@ -90,6 +93,7 @@ export function drainContext(cluster: ClusterView, policy: DrainContext['policy'
     policy,
     daemonSets: cluster.daemonSetsUnknown === true ? undefined : new Set(cluster.daemonSets.map((set) => `${set.namespace}/${set.name}`)),
     owners: cluster.owners,
+    gangs: new RunningGangs(cluster),
     budgetsOf: (pod) => budgets.budgetsOf(pod),
   };
 }

@@ -54,6 +54,24 @@ function isProtected(pod: Pod, nowMs: number): boolean {
   return pod.doNotDisrupt && !hasProtectionEnded(pod, nowMs);
 }
 
+/**
+ * A gang that runs keeps the pods that it needs: the pods of one node must leave at least `minCount` on the nodes that stay. A gang whose owner
+ * wants it disrupted as a whole only loses none of them. One that runs with fewer pods than it needs is broken already.
+ */
+export const gangMinimum: DrainRule = (pod, { gangs }) => {
+  const gang = pod.nodeName === undefined ? undefined : gangs.gangOf(pod);
+  if (gang === undefined || pod.nodeName === undefined) return undefined;
+  const { here, elsewhere } = gangs.splitAt(gang, pod.nodeName);
+  const running = here + elsewhere;
+  if (running < gang.minCount) return undefined;
+  // guard: a removal takes no running gang below its minimum
+  if (elsewhere >= gang.minCount && gang.disruptedAsWhole !== true) return undefined;
+  const counts = `${running} pods of ${gang.title} run, ${here} of them here`;
+  const rule =
+    gang.disruptedAsWhole === true ? 'its disruptionMode allows to disrupt all of them only' : `${gang.minCount} must run together`;
+  return blockVerdict('GangMinimum', `${counts}; ${rule}`);
+};
+
 export const onCompletion: DrainRule = (pod) => (pod.safeToEvict === 'on-completion' ? { kind: 'wait-for-completion' } : undefined);
 
 /**

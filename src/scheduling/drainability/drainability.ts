@@ -10,6 +10,7 @@ import {
   daemonSetPod,
   disruptionBudget,
   expendable,
+  gangMinimum,
   localStorage,
   longTerminating,
   mirrorPod,
@@ -35,6 +36,7 @@ const RULES: readonly DrainRule[] = [
   replicated,
   systemPod,
   notSafeToEvict,
+  gangMinimum,
   localStorage,
   disruptionBudget,
 ];

@@ -33,6 +33,8 @@ export const CLUSTER_RULES: readonly Rule[] = [
     resources: ['resourceslices', 'deviceclasses', 'resourceclaims', 'resourceclaimtemplates'],
     verbs: ['list', 'watch'],
   },
+  // Used only if a pod names a group of pods that start together.
+  { apiGroups: ['scheduling.k8s.io'], resources: ['podgroups', 'workloads'], verbs: ['list', 'watch'] },
   { apiGroups: ['policy'], resources: ['poddisruptionbudgets'], verbs: ['list', 'watch'] },
   // Used only if the features of these names are enabled. The kinds come with the Cluster Autoscaler's definitions.
   {

@@ -7,10 +7,11 @@ import type { Pod } from '../../domain/pod.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import type { TaintRules } from '../../domain/taints.ts';
 import { isBuiltInDaemonSet, isOwnerKind, ownerKey, ownerOf, type OwnerState, type OwnerStates } from '../../domain/workloads.ts';
-import type { DaemonSetJson, DisruptionBudgetJson, NodeJson } from '../../kubernetes/api/core-json.ts';
+import type { DaemonSetJson, DisruptionBudgetJson, NodeJson, ObjectJson } from '../../kubernetes/api/core-json.ts';
 import { projectClaimTemplate, projectDeviceClass, projectResourceClaim, projectSlice } from '../../kubernetes/projection/devices.ts';
 import { createNodeProjection, projectNode } from '../../kubernetes/projection/node.ts';
 import { createPodProjection, type PodProjection } from '../../kubernetes/projection/pod.ts';
+import { projectPodGroup, projectWorkloadGroups } from '../../kubernetes/projection/pod-groups.ts';
 import {
   projectClaim,
   projectCsiDriver,
@@ -154,12 +155,22 @@ export function clusterOf(
     disruptionBudgets: (ofKind(objects, 'PodDisruptionBudget') as readonly DisruptionBudgetJson[]).map(projectBudget).sort(byName),
     namespaces: new Map(namespaces.map(({ metadata: { name, labels } }) => [name, { ...labels, [NAMESPACE_NAME]: name }])),
     stalenessMs: 0,
+    ...podGroupsOf(objects),
   };
   for (const pod of [...view.pendingPods, ...[...view.podsByNode.values()].flat()]) reader.storage.podChanged(undefined, pod);
   const { states: owners, missing } = ownersOf({ objects, kinds }, view.podsByNode.values());
   const unknown = missing.includes('DaemonSet') ? { daemonSetsUnknown: true as const } : {};
   const cluster = reader.devices.resolve(reader.storage.resolve({ ...view, owners, ...unknown }));
   return { cluster, assumedOwnerKinds: missing, deletedPods };
+}
+
+/** Without a group in the file, each pod starts alone. */
+function podGroupsOf(objects: readonly FileObject[]): Pick<ClusterView, 'podGroups'> {
+  const groups = [
+    ...ofKind(objects, 'Workload').flatMap((json) => projectWorkloadGroups(json as ObjectJson)),
+    ...ofKind(objects, 'PodGroup').flatMap((json) => projectPodGroup(json as ObjectJson)),
+  ];
+  return groups.length === 0 ? {} : { podGroups: { groups: new Map(groups) } };
 }
 
 /** A file has no history: a ready node counts as ready for long. */

@@ -30,6 +30,7 @@ Options:
       kubectl get nodes,pods,pdb,daemonsets,replicasets,pvc,pv,storageclasses,csinodes,namespaces,priorityclasses -A -o json
                     For pods with device claims, also get
                     resourceslices,deviceclasses,resourceclaims,resourceclaimtemplates
+                    For pods that start together, also get podgroups.scheduling.k8s.io
   --pools FILE      YAML or JSON: a list of pools with name, vmSize, min and max. Optional:
                     targetSize, zones, labels, taints, maxPods, allocatable, priority, price, tags
   --config FILE     the daemon's configuration. Only the settings of decisions are read, and the

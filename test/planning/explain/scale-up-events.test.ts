@@ -4,10 +4,11 @@ import { AutoscalerError } from '../../../src/lib/errors.ts';
 import type { IncreaseOutcome } from '../../../src/domain/outcome.ts';
 import type { ScaleUpPlan } from '../../../src/domain/plan.ts';
 import type { Pod } from '../../../src/domain/pod.ts';
+import type { PodGroups } from '../../../src/domain/workloads.ts';
 import type { FitReason, GroupRefusal, PodVerdict } from '../../../src/domain/reasons.ts';
 import type { Advice } from '../../../src/planning/explain/advice/fix.ts';
 import { increaseEvents, podsWithoutScaleUpEvents } from '../../../src/planning/explain/scale-up-events.ts';
-import { aGroup, aPod, START_MS } from '../../support/builders.ts';
+import { aGroup, aPod, somePodGroups, START_MS } from '../../support/builders.ts';
 
 const group = aGroup({ id: 'aks-general-vmss', target: 3 });
 const increase = { group: group.id, from: 3, to: 5, version: '', pods: [aPod({ name: 'web' })], cause: 'pods' } as const;
@@ -41,14 +42,18 @@ describe('events of a capacity write', () => {
   });
 });
 
-it('the event of a scale-up says that a pod of a group is planned as an ordinary pod', () => {
+it('the event of a scale-up says how a pod of a group is planned', () => {
   const gang = 'pod group train-0';
   const pods = [aPod({ name: 'train', shape: { gang } }), aPod({ name: 'web' })];
   const group = aGroup({ id: 'g', target: 1 });
   const increase = { group: group.id, from: 1, to: 2, version: '"1"', pods, cause: 'pods' as const };
   const record = { increase, outcome: { kind: 'accepted' as const, group: group.id, target: 2 }, atMs: START_MS };
-  const messages = increaseEvents(record, group, 'kube-system').map(({ message }) => message);
-  expect(messages.slice(0, 2)).toEqual([
+  const told = (podGroups?: PodGroups) => increaseEvents(record, group, 'kube-system', podGroups).map(({ message }) => message);
+  expect(told(somePodGroups({ 'train-0': 8 }))[0]).toBe(
+    'pod triggered scale-up: [{g 1->2 (max: 10)}]; pod group train-0 starts with 8 pods together',
+  );
+  expect(told(somePodGroups({ 'train-0': undefined }))[0]).toBe('pod triggered scale-up: [{g 1->2 (max: 10)}]');
+  expect(told().slice(0, 2)).toEqual([
     'pod triggered scale-up: [{g 1->2 (max: 10)}]; planned as an ordinary pod although it belongs to pod group train-0',
     'pod triggered scale-up: [{g 1->2 (max: 10)}]',
   ]);
@@ -119,6 +124,18 @@ describe("why a pod didn't trigger a scale-up", () => {
       'cannot take this pod now. Fix that works: raise the maximum of full from 4 to 5. full: at its maximum',
     );
     expect(messages({ plan: plan([aPod()]), advice: new Map([[verdict, { tried: 9 }]]) })[0]).not.toContain('Fix');
+  });
+
+  it('is said once for pods that start together, on their group, with both numbers', () => {
+    const gang = { title: 'pod group train', kind: 'PodGroup', namespace: 'ml', name: 'train', uid: 'u', needs: 8, placed: 5 } as const;
+    const shared: PodVerdict = { ...verdict, gang };
+    const events = finishAtOnce(
+      podsWithoutScaleUpEvents({ plan: { ...plan([]), verdicts: new Map([aPod(), aPod()].map((pod) => [pod, shared])) }, groups }),
+    );
+    expect(events.map(({ subject }) => subject)).toEqual([{ kind: 'PodGroup', namespace: 'ml', name: 'train', uid: 'u' }]);
+    expect(events[0]?.message).toMatch(
+      /^pod group didn't trigger scale-up: pod group train starts with 8 pods together, and 5 have a place; .*cannot take the others now/,
+    );
   });
 
   it('cuts whole rows and counts the pools that are left', () => {

@@ -6,7 +6,7 @@ import type { Observation } from '../../../src/domain/observation.ts';
 import type { ScaleDownPlan } from '../../../src/domain/plan.ts';
 import type { Pod } from '../../../src/domain/pod.ts';
 import type { Policy } from '../../../src/domain/policy.ts';
-import type { DisruptionBudget } from '../../../src/domain/workloads.ts';
+import type { DisruptionBudget, PodGroups } from '../../../src/domain/workloads.ts';
 import type { FullGroups } from '../../../src/planning/scale-down/full-groups.ts';
 import { planScaleDown } from '../../../src/planning/scale-down/plan.ts';
 import { ClusterSnapshot } from '../../../src/scheduling/snapshot/cluster-snapshot.ts';
@@ -21,6 +21,7 @@ export interface World {
   readonly nodes: readonly Node[];
   readonly pods?: readonly Pod[];
   readonly budgets?: readonly DisruptionBudget[];
+  readonly podGroups?: PodGroups;
   readonly state?: Partial<LoopState>;
   readonly policy?: Policy;
   readonly scaleUpPlanned?: boolean;
@@ -31,7 +32,9 @@ export interface World {
 }
 
 export function observe(world: World): Observation {
-  const cluster = aCluster({ nodes: world.nodes, pods: world.pods ?? [], disruptionBudgets: world.budgets ?? [] });
+  const { podGroups } = world;
+  const objects = { nodes: world.nodes, pods: world.pods ?? [], disruptionBudgets: world.budgets ?? [] };
+  const cluster = aCluster({ ...objects, ...(podGroups === undefined ? {} : { podGroups }) });
   const observation = anObservation(world.groups, cluster);
   return {
     ...observation,

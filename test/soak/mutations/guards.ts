@@ -9,6 +9,7 @@ import { ANSWER_GUARDS } from './answer-guards.ts';
 import { AZURE_GUARDS } from './azure-guards.ts';
 import { EDGE_GUARDS } from './edge-guards.ts';
 import { RUN_LOOPS, type Guard, type GuardTable } from './guard.ts';
+import { GANG_GUARDS } from './gang-guards.ts';
 import { LOOP_GUARDS } from './loop-guards.ts';
 import { markedStatements } from './marked-statements.ts';
 import { MEMORY_GUARDS } from './memory-guards.ts';
@@ -29,6 +30,7 @@ export const GUARDS: readonly Guard[] = [
   ANSWER_GUARDS,
   AZURE_GUARDS,
   EDGE_GUARDS,
+  GANG_GUARDS,
   LOOP_GUARDS,
   MEMORY_GUARDS,
   PAUSE_GUARDS,

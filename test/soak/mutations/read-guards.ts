@@ -128,7 +128,8 @@ export const READ_GUARDS: readonly GuardTable[] = [
   {
     test: 'test/planning/explain/scale-up-events.test.ts',
     guards: [
-      { title: 'a pod of a group that is placed as a whole says that it is planned as an ordinary pod', change: ['${nameGang(pod)}'] },
+      { title: 'a pod of a group that is placed as a whole says how it is planned', change: ['describe(pod)', "''"] },
+      { title: 'what keeps a group of pods from starting is said once' },
     ],
   },
   { test: 'test/kubernetes/watch/object-table.test.ts', guards: ['a kind of objects of the API server has a limited number'] },

@@ -14,6 +14,7 @@ import { defined } from '../../../lib/defined.ts';
 import type { ScaleUpInput } from '../../scale-up/plan-input.ts';
 import { adviseClass, type HelplessClass, helplessClasses } from '../advice/advice.ts';
 import { type Advice, describeAdvice, type RemovalAdvice } from '../advice/fix.ts';
+import { describeShortfall } from '../gangs.ts';
 import { explainIgnored } from '../ignored-pods.ts';
 import { namePools, poolRows, type PoolRow } from '../pool-rows.ts';
 import { classifyVerdict, type Verdict } from '../verdicts.ts';
@@ -155,8 +156,9 @@ function answerHelpless(answer: AnswerInput, pod: Pod, verdict: Helpless): Answe
   const helpless = helplessClasses(scaleUp).find((each) => each.verdict === verdict);
   const advice = helpless === undefined ? undefined : adviceFor(answer, helpless);
   const grown = advice?.fix?.proof.groups[0];
+  const obstacles = describeObstacles({ rows: pools, groups, verdict, waits, nowMs }, grown);
   return {
-    sentence: describeObstacles({ rows: pools, groups, verdict, waits, nowMs }, grown),
+    sentence: verdict.gang === undefined ? obstacles : `${describeShortfall(verdict.gang)}; for the others, ${obstacles}`,
     equalPods: Math.max(0, (helpless?.pods ?? []).filter(({ injected }) => injected !== true).length - 1),
     ...(advice === undefined ? {} : { advice: { ...advice, text: describeAdvice(advice) } }),
     pools,
@@ -196,7 +198,7 @@ function describeComing(verdict: Coming, { pod, scaleUp, input }: { readonly pod
     case 'waiting':
       return verdict.detail;
     case 'ignored':
-      return `it causes no scale-up, ${explainIgnored(verdict.reason, pod, input.policy.scaleUp).replace(/^[^:]*: /, '')}`;
+      return `it causes no scale-up, ${explainIgnored(verdict, pod, input.policy.scaleUp).replace(/^[^:]*: /, '')}`;
   }
 }
 

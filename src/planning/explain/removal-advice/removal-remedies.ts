@@ -149,6 +149,8 @@ function remediesForBlocker(blocker: Blocker, kept: KeptNode): readonly RemovalR
       return one(annotate(DO_NOT_DISRUPT), 3);
     case 'UnmovableKubeSystemPod':
       return remediesByBudget(pod, workload);
+    case 'GangMinimum':
+      return one(annotate(SAFE_TO_EVICT, 'true'), 3);
     case 'MinReplicasReached':
       return remediesForReplicas(pod, workload, kept);
     case 'NotEnoughPdb':

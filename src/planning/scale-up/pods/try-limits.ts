@@ -29,6 +29,10 @@ export class TryLimits {
   #late = false;
   #lateInSearch = false;
   #retried = 0;
+  /** Estimates that may be made although the time is up. */
+  #granted = 0;
+  /** The estimates that were made when the time was up. undefined: it is not. */
+  #madeUntilLate: number | undefined;
 
   constructor({ isLate = () => false, retries = MAX_RETRIES_PER_LOOP }: TryLimitsOptions) {
     this.#isUp = isLate;
@@ -41,7 +45,8 @@ export class TryLimits {
    */
   startEstimate(): boolean {
     this.#late ||= this.#made > 0 && this.#isUp(this.#made);
-    const mayStart = !this.#late || this.#made === 0;
+    if (this.#late) this.#madeUntilLate ??= this.#made;
+    const mayStart = !this.#late || this.#made < this.#granted || this.#made === 0;
     if (mayStart) this.#made += 1;
     return mayStart;
   }
@@ -61,7 +66,12 @@ export class TryLimits {
     return true;
   }
 
-  /** How many whole plans were made beside the first. */
+  /** Before a plan that takes the place of one that must not be carried out: it may make one estimate even if the time is up. */
+  startOver(): void {
+    if (this.#late) this.#granted = this.#made + 1;
+  }
+
+  /** How many whole plans were made beside the first, those of {@link startOver} aside. */
   get retried(): number {
     return this.#retried;
   }
@@ -73,7 +83,7 @@ export class TryLimits {
 
   /** The number of estimates that were made until the time was up, for estimates or for searches; undefined if it was not. */
   get cutShortAfter(): number | undefined {
-    return this.#late || this.#lateInSearch ? this.#made : undefined;
+    return this.#madeUntilLate ?? (this.#lateInSearch ? this.#made : undefined);
   }
 
   /** The number of searches after which the time was up; undefined if it was not up before a search. */

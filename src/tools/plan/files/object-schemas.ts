@@ -79,6 +79,7 @@ const podSpec = loose({
   hostNetwork: flag,
   hostUsers: flag,
   schedulingGroup: loose({ podGroupName: word }).nullish(),
+  workloadRef: loose({ name: word, podGroup: word, podGroupReplicaKey: word }).nullish(),
   containers: listOf(container, 'containers'),
   initContainers: listOf(container, 'containers').nullish(),
   nodeSelector: strings.nullish(),
@@ -116,6 +117,8 @@ const volumeClaimTemplates = listOf(loose({ metadata, spec: claimSpec }), 'claim
 const replicas = z.int({ error: 'a whole number' }).min(0, { error: 'a whole number' }).nullish();
 const job = loose({ parallelism: replicas, completions: replicas, suspend: flag, template: template.nullish() });
 const workload = loose({ metadata, spec: loose({ replicas, template: template.nullish(), volumeClaimTemplates }).nullish() });
+
+const groupPolicy = loose({ gang: loose({ minCount: count }).nullish() }).nullish();
 
 /** Schemas by kind. */
 export const OBJECT_SCHEMAS: ReadonlyMap<string, z.ZodType> = new Map<string, z.ZodType>(
@@ -191,6 +194,8 @@ export const OBJECT_SCHEMAS: ReadonlyMap<string, z.ZodType> = new Map<string, z.
       scheduling: loose({ nodeSelector: strings.nullish(), tolerations }).nullish(),
     }),
     ...deviceSchemas(metadata),
+    PodGroup: loose({ metadata, spec: loose({ schedulingPolicy: groupPolicy }) }),
+    Workload: loose({ metadata, spec: loose({ podGroups: listOf(loose({ name: word, policy: groupPolicy }), 'groups').nullish() }) }),
     PriorityClass: loose({ metadata, value: z.number({ error: 'a number' }), globalDefault: flag }),
   }),
 );

@@ -20,7 +20,7 @@ const APIS: readonly (readonly [api: RegExp, kinds: readonly string[]])[] = [
   [/^node\.k8s\.io\//, ['RuntimeClass']],
   [/^policy\//, ['PodDisruptionBudget']],
   [/^storage\.k8s\.io\//, ['StorageClass', 'CSINode']],
-  [/^scheduling\.k8s\.io\//, ['PriorityClass']],
+  [/^scheduling\.k8s\.io\//, ['PriorityClass', 'PodGroup', 'Workload']],
 ];
 const API_OF = new Map(APIS.flatMap(([api, kinds]) => kinds.map((kind) => [kind, api] as const)));
 const SPELLING = new Map([...OBJECT_SCHEMAS.keys()].map((kind) => [kind.toLowerCase(), kind]));

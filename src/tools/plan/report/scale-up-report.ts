@@ -8,6 +8,7 @@ import type { PodVerdict } from '../../../domain/reasons.ts';
 import { compareBy } from '../../../lib/comparison.ts';
 import { defined } from '../../../lib/defined.ts';
 import { type Advice, describeAdvice } from '../../../planning/explain/advice/fix.ts';
+import { describeShortfall } from '../../../planning/explain/gangs.ts';
 import { explainIgnored } from '../../../planning/explain/ignored-pods.ts';
 import { classifyVerdict, type Verdict } from '../../../planning/explain/verdicts.ts';
 import { explainRefusal, explainSkip } from '../../../planning/explain/refusals.ts';
@@ -110,7 +111,7 @@ interface NamedVerdict {
 function reportPending({ pod, name, verdict }: NamedVerdict, context: ReportContext): readonly PendingReport[] {
   const known = { pod: name };
   if (verdict.kind === 'ignored')
-    return [{ ...known, verdict: 'ignored', detail: explainIgnored(verdict.reason, pod, context.policy), groups: [] }];
+    return [{ ...known, verdict: 'ignored', detail: explainIgnored(verdict, pod, context.policy), groups: [] }];
   if (verdict.kind === 'waiting') return [{ ...known, verdict: 'coming', detail: verdict.detail, groups: [] }];
   return verdict.kind === 'helpless' ? [{ ...known, ...context.refusals(verdict) }] : [];
 }
@@ -135,7 +136,8 @@ function refusalsOf(verdict: Helpless, { groups, advice }: Omit<ReportContext, '
     return { group: refusal.group, reason, detail, fix };
   });
   const told = advised === undefined ? {} : { advice: { ...advised, text: describeAdvice(advised) } };
-  const why = nearestPools(poolRows(verdict.byGroup, groups), refusals.length);
+  const nearest = nearestPools(poolRows(verdict.byGroup, groups), refusals.length);
+  const why = verdict.gang === undefined ? nearest : `${describeShortfall(verdict.gang)}; ${nearest}`;
   return { verdict: classifyVerdict(verdict), why, groups: sortedBy(refusals, ({ group }) => group), ...told };
 }
 

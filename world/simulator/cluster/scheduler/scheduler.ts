@@ -12,7 +12,10 @@ import type { StoreChange } from '../store/store.ts';
 import { createQueue } from '../store/timers.ts';
 import { addUsage, type NodeUsage } from './node-filters.ts';
 import { NodeUsages } from './node-usages.ts';
+import { scheduleGang } from './gangs.ts';
+import type { Decision } from './placement.ts';
 import { type JudgedNodes, PlacementPass } from './placement-pass.ts';
+import { POD_GROUPS, podGroupKeyOf, servesPodGroups } from '../schemas/pod-groups.ts';
 import { RefusalPace } from './refusal-pace.ts';
 import { claimOf, delayedClaims, mountsOf, SELECTED_NODE } from './volumes.ts';
 import { compareText } from '../../../../src/lib/comparison.ts';
@@ -74,14 +77,14 @@ interface PassInput {
 }
 
 /** @returns simulated milliseconds after which to try again; undefined: when something changes. */
-function schedule(context: ControllerContext, pod: PodObject, { usages, pass, pace }: PassInput): number | undefined {
+function schedule(context: ControllerContext, pod: PodObject, { usages, pass, pace }: PassInput, decided?: Decision): number | undefined {
   if ((pod.spec.schedulingGates ?? []).length > 0)
     return sayUnscheduled(context, pod, {
       reason: 'SchedulingGated',
       message: 'Scheduling is blocked due to non-empty scheduling gates',
       pace,
     });
-  const decision = pass.decide(pod);
+  const decision = decided ?? pass.decide(pod);
   if (decision.kind === 'unschedulable') return sayUnscheduled(context, pod, { reason: 'Unschedulable', message: decision.message, pace });
   place(context, pod, { usage: decision.usage, usages });
   return undefined;
@@ -155,12 +158,27 @@ export function startScheduler(context: ControllerContext): () => void {
     const waiting = [...waitingPods('waiting')].map((pod) => pod as PodObject);
     if (waiting.length === 0) return;
     const namespaceLabels = (namespace: string): StringMap => api.store.get('namespaces', `/${namespace}`)?.metadata.labels ?? {};
-    const pass = new PlacementPass({ nodes: usages.list(), stored: api.store, namespaceLabels }, judged);
+    const view = { nodes: usages.list(), stored: api.store, namespaceLabels };
+    const pass = new PlacementPass(view, judged);
     const sorted = waiting.sort(queueOrder);
     const assumed = new Set(sorted.filter((pod) => isAssumed(context, pod)));
-    const waits = [...assumed, ...sorted.filter((other) => !assumed.has(other))].flatMap(
-      (pod) => schedule(context, pod, { usages, pass, pace }) ?? [],
-    );
+    const isGated = ({ spec }: PodObject): boolean => (spec.schedulingGates ?? []).length > 0;
+    const gangs = servesPodGroups(api.store)
+      ? Map.groupBy(sorted, (pod) => (isGated(pod) ? undefined : podGroupKeyOf(pod)))
+      : new Map<never, never>();
+    const served = new Set<string>();
+    const waits = [...assumed, ...sorted.filter((other) => !assumed.has(other))].flatMap((pod) => {
+      const key = isGated(pod) ? undefined : podGroupKeyOf(pod);
+      const gang = key === undefined ? undefined : gangs.get(key);
+      if (key === undefined || gang === undefined) return schedule(context, pod, { usages, pass, pace }) ?? [];
+      if (served.has(key)) return [];
+      served.add(key);
+      const decisions = scheduleGang(key, gang, view, api.store);
+      return gang.flatMap((one) => {
+        const decision = decisions?.get(one);
+        return decisions !== undefined && decision === undefined ? [] : (schedule(context, one, { usages, pass, pace }, decision) ?? []);
+      });
+    });
     if (waits.length > 0)
       queue.add(
         'pass',
@@ -168,7 +186,7 @@ export function startScheduler(context: ControllerContext): () => void {
       );
     judged = pass.judged;
   });
-  return onChange(api, ['pods', 'nodes', ...STORAGE], (change) => {
+  return onChange(api, ['pods', 'nodes', POD_GROUPS, ...STORAGE], (change) => {
     usages.note(change);
     const isPlaced = change.storage === 'pods' && (change.type === 'DELETED' || (change.object as PodObject).spec.nodeName !== undefined);
     if (isPlaced) pace.forget(change.object.metadata.uid);

@@ -8,6 +8,7 @@
  * string, `a` anything.
  */
 import { KIND_SCHEMAS } from './kind-schemas.ts';
+import { POD_GROUP_FIELDS, POD_GROUP_ROWS } from './pod-groups.ts';
 
 export type LeafType = 'string' | 'boolean' | 'int32' | 'int64' | 'number' | 'time' | 'quantity' | 'int-or-string';
 
@@ -74,7 +75,9 @@ interface Row {
   readonly fields: readonly string[];
 }
 
-const ROWS: ReadonlyMap<string, Row> = new Map(KIND_SCHEMAS.split('\n').map((line) => [rowOf(line).name, rowOf(line)]));
+const ROWS: ReadonlyMap<string, Row> = new Map(
+  `${KIND_SCHEMAS}\n${POD_GROUP_ROWS}`.split('\n').map((line) => [rowOf(line).name, rowOf(line)]),
+);
 const BY_KIND: ReadonlyMap<string, string> = new Map(
   [...ROWS.values()].flatMap(({ gvk, name }) => (gvk === undefined ? [] : [[gvk, name]])),
 );
@@ -101,7 +104,7 @@ function structOf(name: string): StructSchema {
   const present = structs.get(name);
   if (present !== undefined) return present;
   const row = ROWS.get(name);
-  const fields = new Map((row?.fields ?? []).map(fieldOf));
+  const fields = new Map([...(row?.fields ?? []), ...(POD_GROUP_FIELDS[name] ?? [])].map(fieldOf));
   const struct: StructSchema = { kind: 'struct', name, fields, atomic: row?.atomic === true, open: false };
   structs.set(name, struct);
   return struct;
