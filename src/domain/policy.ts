@@ -190,6 +190,10 @@ export interface DrainPolicy {
   readonly cordon: boolean;
   /** How long a drained node is kept for annotations that request a delay. 0: not at all. */
   readonly deletionDelayTimeoutMs: number;
+  /** How long a drained node is kept while volumes are attached to it. 0: not at all. */
+  readonly volumeDetachTimeoutMs: number;
+  /** How long a drained node is kept so that load balancers stop to use it. 0: not at all. */
+  readonly loadBalancerWaitMs: number;
 }
 
 /** When the cluster as a whole is frozen. */

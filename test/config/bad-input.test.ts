@@ -170,6 +170,8 @@ const ROWS: readonly (readonly [string, Given, readonly string[]])[] = [
   ['a budget of more than everything', yaml('scaleDown: {budgets: [{percent: 101}]}'), ['budgets', '101', '100']],
   ['a budget for an unknown reason', yaml('scaleDown: {budgets: [{nodes: 1, reasons: [drifted]}]}'), ['reasons', 'underutilized']],
   ['a budget for no reason', yaml('scaleDown: {budgets: [{nodes: 1, reasons: []}]}'), ['reasons', 'underutilized']],
+  ['a wait for load balancers that is too long', yaml('drain: {loadBalancerWait: 6m}'), ['loadBalancerWait', '5m']],
+  ['a wait for volumes that is too long', yaml('drain: {volumeDetachTimeout: 1h}'), ['volumeDetachTimeout', '5m']],
   ['paid nodes without a count', yaml('scaleUp: {paidNodes: [{size: Standard_D8s_v5}]}'), ['paidNodes', 'a whole number']],
   ['no paid node', yaml('scaleUp: {paidNodes: [{size: Standard_D8s_v5, count: 0}]}'), ['paidNodes', '0', 'at least 1']],
   [

@@ -11,7 +11,7 @@ import type { EvictOutcome } from '../../src/domain/outcome.ts';
 import type { Pod } from '../../src/domain/pod.ts';
 import type { Taint, TaintOwner } from '../../src/domain/taints.ts';
 import type { DaemonSet, DisruptionBudget } from '../../src/domain/workloads.ts';
-import type { ClusterReader } from '../../src/domain/ports/cluster.ts';
+import type { ClusterReader, ReadNode } from '../../src/domain/ports/cluster.ts';
 import type { AutoscalerEvent, EventRecorder } from '../../src/domain/ports/records.ts';
 import type { NodeTainter, PodEvictor } from '../../src/domain/ports/cluster-writes.ts';
 import { aCluster } from './builders.ts';
@@ -71,10 +71,13 @@ export class FakeCluster implements ClusterReader, NodeTainter, PodEvictor, Even
     return aCluster({ nodes: [...this.nodes.values()], pods, disruptionBudgets, daemonSets, ...capacity });
   }
 
-  async readFresh(name: string, signal: AbortSignal): Promise<{ readonly node: Node; readonly pods: readonly Pod[] } | undefined> {
+  /** By node, the volumes that are attached to it. */
+  readonly volumes = new Map<string, readonly string[]>();
+
+  async readFresh(name: string, signal: AbortSignal): Promise<ReadNode | undefined> {
     await this.#enter('readFresh', name, signal);
     const node = this.nodes.get(name);
-    return node === undefined ? undefined : { node, pods: this.podsOn(name) };
+    return node === undefined ? undefined : { node, pods: this.podsOn(name), volumes: this.volumes.get(name) ?? [] };
   }
 
   async podExists(pod: { readonly name: string; readonly uid: string }, signal: AbortSignal): Promise<boolean> {

@@ -209,6 +209,13 @@ const drainBand = z.string({ error: BAND }).transform((written, context) => {
 
 const PLAIN_GRACE_MS = 10 * MINUTE_MS;
 
+/** A removal that takes longer than ten minutes counts as lost. */
+const LONGEST_WAIT_MS = 5 * MINUTE_MS;
+
+function shortWait(defaultMs: number) {
+  return duration(defaultMs).refine((ms) => ms <= LONGEST_WAIT_MS, { error: 'a duration of at most 5m' });
+}
+
 export const drain = z
   .strictObject({
     maxGracefulTermination: duration(PLAIN_GRACE_MS),
@@ -216,6 +223,9 @@ export const drain = z
     evictionRetry: duration(10 * SECOND_MS, { leastMs: 100 }),
     delayAfterTaint: duration(5 * SECOND_MS),
     deletionDelayTimeout: duration(2 * MINUTE_MS),
+    // Differs from the Cluster Autoscaler, which does not wait.
+    volumeDetachTimeout: shortWait(2 * MINUTE_MS),
+    loadBalancerWait: shortWait(0),
     cordon: flag(true),
     bands: z.array(drainBand, { error: 'a list of PRIORITY:SECONDS' }).default([]),
     evictDaemonPodsFromOccupied: flag(true),
@@ -234,6 +244,8 @@ export const drain = z
     evictionRetryMs: given.evictionRetry,
     delayAfterTaintMs: given.delayAfterTaint,
     deletionDelayTimeoutMs: given.deletionDelayTimeout,
+    volumeDetachTimeoutMs: given.volumeDetachTimeout,
+    loadBalancerWaitMs: given.loadBalancerWait,
     cordon: given.cordon,
     bands: [...given.bands].sort((left, right) => left.priority - right.priority),
     evictDaemonPods: { fromOccupied: given.evictDaemonPodsFromOccupied, fromEmpty: given.evictDaemonPodsFromEmpty },

@@ -4,6 +4,14 @@ import type { ClusterView } from '../observation.ts';
 import type { Pod } from '../pod.ts';
 import type { Owner, OwnerStates } from '../workloads.ts';
 
+/** A node and its pods, read past every cache. */
+export interface ReadNode {
+  readonly node: Node;
+  readonly pods: readonly Pod[];
+  /** Volumes that are attached to the node, or mounted there, by the names that its status has for them. If absent, there are none. */
+  readonly volumes?: readonly string[];
+}
+
 /** Reads the cluster through watches that reconnect for ever. */
 export interface ClusterReader {
   /** Resolves once every watch has delivered its first complete list. */
@@ -11,7 +19,7 @@ export interface ClusterReader {
   /** A frozen view of the watched objects. Cheap: unchanged objects are not copied. */
   observe(nowMs: number): ClusterView;
   /** Reads one node and its pods from the API server, without any cache. undefined: the node is gone. */
-  readFresh(node: NodeName, signal: AbortSignal): Promise<{ readonly node: Node; readonly pods: readonly Pod[] } | undefined>;
+  readFresh(node: NodeName, signal: AbortSignal): Promise<ReadNode | undefined>;
   /** Asks the API server whether a pod with this uid still exists. */
   podExists(pod: { readonly namespace: string; readonly name: string; readonly uid: PodUid }, signal: AbortSignal): Promise<boolean>;
   /** Calls the listener when a pod becomes unschedulable. Returns a function that unsubscribes. */

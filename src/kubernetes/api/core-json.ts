@@ -214,6 +214,8 @@ export interface NodeJson extends ObjectJson {
     readonly allocatable?: Quantities;
     readonly conditions?: readonly ConditionJson[];
     readonly declaredFeatures?: readonly string[] | null;
+    readonly volumesAttached?: readonly { readonly name?: string }[] | null;
+    readonly volumesInUse?: readonly string[] | null;
   };
 }
 

@@ -264,3 +264,12 @@ function lacksDevices({ metadata, status }: NodeJson): boolean {
   if (!GPU_LABELS.some((label) => (metadata?.labels?.[label] ?? '') !== '')) return false;
   return !Object.entries(status?.allocatable ?? {}).some(([name, amount]) => GPU_RESOURCES.test(name) && String(amount) !== '0');
 }
+
+/**
+ * Volumes that are attached to the node or mounted there. kube-controller-manager writes the first list and takes a volume off it when it begins to
+ * detach it; the kubelet writes the second and takes a volume off it once it is unmounted.
+ */
+export function volumesOf({ status }: NodeJson): readonly string[] {
+  const attached = (status?.volumesAttached ?? []).flatMap(({ name }) => (name === undefined ? [] : [name]));
+  return [...new Set([...attached, ...(status?.volumesInUse ?? [])])].sort();
+}

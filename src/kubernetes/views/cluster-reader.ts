@@ -9,10 +9,10 @@ import type { ClusterView } from '../../domain/observation.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { TaintRules } from '../../domain/taints.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
-import type { ClusterReader } from '../../domain/ports/cluster.ts';
+import type { ClusterReader, ReadNode } from '../../domain/ports/cluster.ts';
 import type { ListJson } from '../api/core-json.ts';
 import { isOver } from './pod-index.ts';
-import { projectNode } from '../projection/node.ts';
+import { projectNode, volumesOf } from '../projection/node.ts';
 import { projectPod } from '../projection/pod.ts';
 import { ReflectedCluster, type Troubles } from './cluster-tables.ts';
 import { Reflector } from '../watch/reflector.ts';
@@ -103,7 +103,7 @@ export class WatchedClusterReader implements ClusterReader {
     };
   }
 
-  async readFresh(name: string, signal: AbortSignal): Promise<{ readonly node: Node; readonly pods: readonly Pod[] } | undefined> {
+  async readFresh(name: string, signal: AbortSignal): Promise<ReadNode | undefined> {
     const path = `/api/v1/nodes/${encodeURIComponent(name)}`;
     const json = await getOrUndefined(this.#deps.rest, path, signal);
     if (json === undefined) return undefined;
@@ -117,7 +117,7 @@ export class WatchedClusterReader implements ClusterReader {
         if (!isOver(pod)) pods.push(pod);
       }
       page = seen.next(list.metadata?.continue);
-      if (page === '') return { node: projectNode(json, this.#cluster.nodeProjection), pods };
+      if (page === '') return { node: projectNode(json, this.#cluster.nodeProjection), pods, volumes: volumesOf(json) };
     }
   }
 

@@ -51,6 +51,8 @@ const DRAIN = {
   evictDaemonPods: { fromOccupied: false, fromEmpty: false },
   daemonPodsLast: false,
   deletionDelayTimeoutMs: 0,
+  volumeDetachTimeoutMs: 0,
+  loadBalancerWaitMs: 0,
 } as const;
 
 const CLUSTER: ClusterPolicy = {

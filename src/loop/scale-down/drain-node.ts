@@ -7,51 +7,19 @@ import { policyForDrains } from '../../scheduling/drainability/group-drain-optio
 import { podName } from '../../domain/ids.ts';
 import type { RemovalOutcome, RemovalStep } from '../../domain/outcome.ts';
 import type { Removal } from '../../domain/plan.ts';
-import type { Clock } from '../../lib/clock.ts';
 import { asAutoscalerError, type AutoscalerError } from '../../lib/errors.ts';
 import { BudgetIndex, drainRulesOf } from '../../scheduling/drainability/drain-rule.ts';
-import type { Log } from '../../telemetry/log.ts';
 import type { DrainDeps } from '../deps/loop-deps.ts';
 import type { DeleteBatches } from './delete-batches.ts';
+import { DELAY_POLL_MS, waitForDelays, waitForLoadBalancers } from './deletion-waits.ts';
 import { intendedDeletionTaint, applyDeletionTaint, removeDeletionTaintWithRetry, type DeletionTaint } from './deletion-taint.ts';
 import { evictInOrder, isUnread, type PodsToEvict } from './evict-pods.ts';
 import type { EvictionTurns } from './eviction-turns.ts';
 import { type FreshNode, readOwners, withOwners, recheckRemoval, type RecheckInput } from './removal-safety.ts';
 import type { WholeGroupDeletion } from './whole-group-deletion.ts';
 
-const DELAY_POLL_MS = 5_000;
 /** How long a drained node is read again while the API server does not answer. To give up then would be to drain it twice. */
 const READ_AGAIN_FOR_MS = 60_000;
-
-interface DelayDeps {
-  /** Reads the node without a cache. Returns undefined if it is gone. */
-  readonly read: () => Promise<FreshNode | undefined>;
-  readonly clock: Clock;
-  readonly log: Log;
-  /** 0 or undefined is no wait. */
-  readonly timeoutMs: number | undefined;
-}
-
-/**
- * Waits while delay-deletion annotations ask for time between drain and deletion, for example to detach a disk. The node is
- * read from the API server each time, so annotations may come and go during the drain. After the time-out the deletion
- * continues, as in the Cluster Autoscaler. Returns the node as last read. Throws as `read` and the clock do.
- */
-async function waitForDelays(deps: DelayDeps, signal: AbortSignal): Promise<FreshNode | undefined> {
-  const { clock, read } = deps;
-  const deadline = clock.monotonic() + (deps.timeoutMs ?? 0);
-  for (;;) {
-    const fresh = await read();
-    const asking = fresh?.node.delayDeletion ?? [];
-    if (fresh === undefined || asking.length === 0) return fresh;
-    const leftMs = deadline - clock.monotonic();
-    if (leftMs <= 0) {
-      deps.log.warn({ node: fresh.node.name, asking: asking.join(', ') }, 'Node deleted although annotations still ask for a delay');
-      return fresh;
-    }
-    await clock.sleep(Math.min(DELAY_POLL_MS, leftMs), signal);
-  }
-}
 
 export interface DrainNodeDeps extends DrainDeps {
   readonly batches: Pick<DeleteBatches, 'delete'>;
@@ -116,6 +84,7 @@ async function drainAndDelete(removal: Removal, progress: RemovalProgress, deps:
   // guard: a taint of another component is not overwritten
   if ('heldBy' in written) throw new RemovalStopped('recheck', 'another component is removing the node');
   progress.taint = written;
+  const taintedMs = clock.monotonic();
   recordRemovalStart(removal, first.node.uid, deps);
   await clock.sleep(policy.drain.delayAfterTaintMs, work);
 
@@ -128,10 +97,12 @@ async function drainAndDelete(removal: Removal, progress: RemovalProgress, deps:
   if (!result.done) throw new RemovalStopped(result.step, result.message);
 
   progress.step = 'wait';
+  const leavingSinceMs = removal.pods.length === 0 ? taintedMs : clock.monotonic();
+  await waitForLoadBalancers({ removal, node: first.node, leavingSinceMs }, { ...deps, policy: policy.drain }, work);
   // Another operation may block the group for minutes. The read that follows spares Azure a request that the last look would stop.
   await deps.cloud.untilRemovable(removal.group, work);
   const read = () => readDrained(removal, deps);
-  const last = await waitForDelays({ ...deps, read, timeoutMs: policy.drain.deletionDelayTimeoutMs }, work);
+  const last = await waitForDelays(removal, read, { ...deps, policy: policy.drain }, work);
   checkRemoval(removal, sameNode(last, first), 'before-delete', deps);
   progress.step = 'delete';
   const lastLook = (signal: AbortSignal): Promise<string | undefined> => objectionTo(removal, first, deps, signal);

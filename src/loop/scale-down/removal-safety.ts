@@ -3,13 +3,13 @@
  * a cap, and a wrong plan cannot empty a cluster because of them. Must not know how a plan is made.
  */
 import { podName } from '../../domain/ids.ts';
-import { isScaleDownDisabled, type Node } from '../../domain/node.ts';
+import { isScaleDownDisabled } from '../../domain/node.ts';
 import type { BudgetedRemoval } from '../../domain/loop-state.ts';
 import type { ClusterView } from '../../domain/observation.ts';
 import type { Removal } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { ScaleDownPolicy } from '../../domain/policy.ts';
-import type { OwnerReader } from '../../domain/ports/cluster.ts';
+import type { OwnerReader, ReadNode } from '../../domain/ports/cluster.ts';
 import { lostTaintReason } from '../../domain/deletion-owner.ts';
 import { TO_BE_DELETED_TAINT, hasTaint } from '../../domain/taints.ts';
 import { ownerOf } from '../../domain/workloads.ts';
@@ -118,11 +118,7 @@ export class RemovalGuard {
   }
 }
 
-/** A node and its pods, read past every cache. */
-export interface FreshNode {
-  readonly node: Node;
-  readonly pods: readonly Pod[];
-}
+export type FreshNode = ReadNode;
 
 export interface RecheckInput {
   readonly removal: Removal;

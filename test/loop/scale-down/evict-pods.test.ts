@@ -216,3 +216,78 @@ describe('a node with a delay annotation', () => {
     expect(world.cloud.deletes).toEqual([]);
   });
 });
+
+describe('a drained node with volumes', () => {
+  const VOLUME = 'kubernetes.io/csi/disk.csi.azure.com^/subscriptions/s/disks/pvc-1';
+
+  it.each([
+    { name: 'is deleted once they are detached', detachedAfterMs: 30_000, deletedWithinMs: 40_000, says: [] },
+    {
+      name: 'is deleted when the time is up, which an event says',
+      detachedAfterMs: 60 * MINUTE,
+      deletedWithinMs: 130_000,
+      says: ['the instance is deleted although volumes are attached after 2 min: pvc-1'],
+    },
+  ])('$name', async ({ detachedAfterMs, deletedWithinMs, says }) => {
+    const world = setUp({ drain: { volumeDetachTimeoutMs: 2 * MINUTE } });
+    world.cluster.volumes.set('g-0', [VOLUME]);
+    world.runner.start(removalOf('g-0'));
+    const heldMs = Math.min(detachedAfterMs, 2 * MINUTE);
+    await world.clock.advance(heldMs);
+    expect(world.cloud.deletes).toEqual([]);
+    if (detachedAfterMs === heldMs) world.cluster.volumes.delete('g-0');
+    await world.clock.advance(deletedWithinMs - heldMs);
+    expect(world.cloud.deletes).toHaveLength(1);
+    const warnings = world.cluster.events.filter(({ type }) => type === 'Warning').map(({ message }) => message);
+    expect([lastOutcome(world)?.kind, warnings]).toEqual(['deleted', says]);
+  });
+
+  it.each([
+    { name: 'the wait is off', drain: { volumeDetachTimeoutMs: 0 }, part: {} },
+    {
+      name: 'the node is broken: its kubelet unmounts nothing',
+      drain: { volumeDetachTimeoutMs: 2 * MINUTE },
+      part: { cause: 'unready' as const },
+    },
+  ])('is deleted at once if $name', async ({ drain, part }) => {
+    const broken = { readiness: { ready: false, sinceMs: 0, reason: 'NotReady' } };
+    const world = setUp({ drain, node: 'cause' in part ? broken : {} });
+    world.cluster.volumes.set('g-0', [VOLUME]);
+    world.runner.start({ ...removalOf('g-0'), ...part });
+    await world.clock.advance(6_000);
+    expect(world.cloud.deletes).toHaveLength(1);
+  });
+
+  it('stays when a pod arrives while it waits', async () => {
+    const world = setUp({ drain: { volumeDetachTimeoutMs: 2 * MINUTE } });
+    world.cluster.volumes.set('g-0', [VOLUME]);
+    world.runner.start(removalOf('g-0'));
+    await world.clock.advance(30_000);
+    const late = aPod({ name: 'late', nodeName: 'g-0' });
+    world.cluster.pods.set(late.uid, late);
+    await world.clock.advance(5 * MINUTE);
+    expect([lastOutcome(world)?.kind, isMarked(world), world.cloud.deletes]).toEqual(['undone', false, []]);
+  });
+});
+
+describe('a drained node behind load balancers', () => {
+  const EXCLUDED = { labels: { 'node.kubernetes.io/exclude-from-external-load-balancers': '' } };
+  const broken = { readiness: { ready: false, sinceMs: 0, reason: 'NotReady' } };
+
+  it.each([
+    { name: 'empty: as long as configured since its taint', heldMs: 39_000, deletedMs: 42_000 },
+    { name: 'with pods: as long as configured since they left', pods: true, heldMs: 44_000, deletedMs: 50_000 },
+    { name: 'excluded by its label: not at all', node: EXCLUDED, heldMs: 4_000, deletedMs: 7_000 },
+    { name: 'broken: not at all', node: broken, part: { cause: 'unready' as const }, heldMs: 4_000, deletedMs: 7_000 },
+    { name: 'without the setting: not at all', waitMs: 0, heldMs: 4_000, deletedMs: 7_000 },
+  ])('$name', async ({ node = {}, part = {}, pods = false, waitMs = 40_000, heldMs, deletedMs }) => {
+    const world = setUp({ drain: { loadBalancerWaitMs: waitMs }, node });
+    const pod = aPod({ name: 'web', nodeName: 'g-0' });
+    if (pods) world.cluster.pods.set(pod.uid, pod);
+    world.runner.start({ ...removalOf('g-0', pods ? [pod] : []), ...part });
+    await world.clock.advance(heldMs);
+    expect(world.cloud.deletes).toEqual([]);
+    await world.clock.advance(deletedMs - heldMs);
+    expect(world.cloud.deletes).toHaveLength(1);
+  });
+});

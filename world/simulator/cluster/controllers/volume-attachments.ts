@@ -15,6 +15,7 @@ import { claimOf, mountsOf } from '../scheduler/volumes.ts';
 import { onChange, recordEvent, type ControllerContext } from '../base/controller-context.ts';
 
 const ATTACHMENTS = storedType('volumeattachments');
+const NODES = storedType('nodes');
 const DISKS = 'disk.csi.azure.com';
 const COMPONENT = 'attachdetach-controller';
 /** Set by the external attacher of the driver. */
@@ -120,10 +121,26 @@ export function startVolumeAttachments(context: ControllerContext): () => void {
 
   function finish(attachment: AttachmentObject, podKey: string): void {
     const done = api.modify(ATTACHMENTS, placeOf(attachment), 'status', (current) => ({ ...current, status: { attached: true } }));
+    reportOnNode(attachment, true);
     const pod = api.store.get('pods', podKey) as PodObject | undefined;
     if (!done.ok || pod === undefined) return;
     const message = `AttachVolume.Attach succeeded for volume "${attachment.spec.source.persistentVolumeName}"`;
     recordEvent(api, pod, { type: 'Normal', reason: 'SuccessfulAttachVolume', message, component: COMPONENT });
+  }
+
+  /**
+   * `status.volumesAttached` of the node: a volume is on it from its attachment until just before it is detached (reconciler of the
+   * attach-detach controller).
+   */
+  function reportOnNode(attachment: AttachmentObject, isAttached: boolean): void {
+    const handle = handles.get(attachment.metadata.uid) ?? handleOf(context, attachment);
+    const name = `kubernetes.io/csi/${DISKS}^${handle}`;
+    api.modify(NODES, { namespace: undefined, name: attachment.spec.nodeName }, 'status', (current) => {
+      const status: Readonly<Record<string, unknown>> = isRecord(current.status) ? current.status : {};
+      const reported: readonly unknown[] = Array.isArray(status['volumesAttached']) ? status['volumesAttached'] : [];
+      const others = reported.filter((volume) => !isRecord(volume) || volume['name'] !== name);
+      return { ...current, status: { ...status, volumesAttached: isAttached ? [...others, { name, devicePath: '' }] : others } };
+    });
   }
 
   function refuse(attachment: AttachmentObject, podKey: string, failure: string): void {
@@ -150,6 +167,7 @@ export function startVolumeAttachments(context: ControllerContext): () => void {
   /** The attachment is deleted, and is there until its disk is detached. */
   function detach(attachment: AttachmentObject): void {
     const { nodeName, source } = attachment.spec;
+    reportOnNode(attachment, false);
     api.remove(ATTACHMENTS, placeOf(attachment), {});
     const { uid } = attachment.metadata;
     disks.detach({ handle: handles.get(uid) ?? handleOf(context, attachment), nodeName }, () => {

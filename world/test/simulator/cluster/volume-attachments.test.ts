@@ -27,6 +27,10 @@ const attached = (): readonly (readonly [unknown, unknown])[] =>
       (spec as { readonly nodeName: string }).nodeName,
       (status as { readonly attached?: boolean }).attached === true,
     ]);
+const reported = (node: string): unknown => {
+  const status = stage.cluster.store.nodes().find(({ metadata }) => metadata.name === node)?.status;
+  return (status as { readonly volumesAttached?: unknown } | undefined)?.volumesAttached;
+};
 const reasons = (name: string): readonly unknown[] =>
   stage.cluster.store
     .events()
@@ -51,6 +55,16 @@ describe('the disk of a pod', () => {
   it('is attached first, which an event says', async () => {
     const volume = await withDisk();
     expect(reasons('one')).toContainEqual(['SuccessfulAttachVolume', `AttachVolume.Attach succeeded for volume "${volume}"`]);
+  });
+
+  it('is on the status of its node from its attachment until its detachment begins', async () => {
+    const volume = await withDisk();
+    expect(reported('usr-1')).toMatchObject([
+      { name: expect.stringMatching(`^kubernetes.io/csi/disk.csi.azure.com\\^.*${volume}$`) as unknown },
+    ]);
+    stage.cluster.remove(aDiskPod('one', 'usr-1'));
+    stage.clock.advance(2 * SECOND);
+    expect([reported('usr-1'), attached()]).toEqual([[], [['usr-1', true]]]);
   });
 
   it('is on one node at a time: a second pod elsewhere waits, with the words of the controller', async () => {
