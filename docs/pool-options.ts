@@ -25,6 +25,7 @@ const INHERITED: Readonly<Record<string, string>> = {
   skipNodesWithCustomControllerPods: 'scaleDown.skipNodesWithCustomControllerPods',
   zeroOrMaxNodeScaling: '(off: nodes are added and removed one by one)',
   allowNonAtomicScaleUpToMax: '(off: if a part of such a scale-up fails, all of it is undone)',
+  repack: 'repack.enabled',
   headroom: '(none of its own; `capacity.headroom` is of all pools together)',
 };
 

@@ -59,7 +59,7 @@ const LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['planning/explain/advice'],
     ['planning/explain/changes'],
     ['planning/explain'],
-    ['planning/scale-up'],
+    ['planning/scale-up', 'planning/scale-down/repack'],
     ['planning/scale-up/packing', 'planning/scale-down', 'planning/promises'],
     ['planning/zones'],
     ['planning/scale-up/groups'],

@@ -7,6 +7,7 @@ import type { Config } from './types/config.ts';
 /** Sections whose keys are all live. */
 export const LIVE_SECTIONS = [
   'scaleDown',
+  'repack',
   'backoff',
   'drain',
   'loop',
@@ -61,6 +62,7 @@ export function overlaid(running: Config, next: Config): Config {
       scaleDown: next.policy.scaleDown,
       backoff: next.policy.backoff,
       drain: next.policy.drain,
+      repack: next.policy.repack,
       cluster: {
         ...running.policy.cluster,
         okUnreadyNodes: cluster.okUnreadyNodes,

@@ -10,6 +10,7 @@ import { azureSectionOf } from './schema/azure-section.ts';
 import { STACK } from './schema/azure.ts';
 import { ineffectiveSettings, withoutIneffectiveClusterName, messagesOf } from './schema/messages.ts';
 import { backoff, capacity, cluster, drain, scaleDown, scaleUp, scaleUpPricedElsewhere } from './schema/policy.ts';
+import { repack } from './schema/repack.ts';
 import { priceListOf, type RetailPricesConfig } from './schema/retail-prices.ts';
 import { rulesWithDates } from './schema/schedules.ts';
 import { SCHEMA, type Parsed } from './schema/schema.ts';
@@ -179,6 +180,7 @@ function assemble(parsed: Parsed, extras: Extras): Config {
       cluster: parsed.cluster,
       scaleUp: { ...scaleUp, listPrices: undefined, groupPrices: {} },
       scaleDown: parsed.scaleDown,
+      repack: parsed.repack,
       backoff: parsed.backoff,
       drain: parsed.drain,
       capacity: parsed.capacity,
@@ -225,7 +227,7 @@ function deepFreeze<Value>(value: Value): Value {
   return Object.freeze(value);
 }
 
-const POLICY_SCHEMA = z.object({ cluster, scaleUp, scaleDown, backoff, drain, capacity });
+const POLICY_SCHEMA = z.object({ cluster, scaleUp, scaleDown, repack, backoff, drain, capacity });
 const POLICY_SCHEMA_PRICED_ELSEWHERE = POLICY_SCHEMA.extend({ scaleUp: scaleUpPricedElsewhere });
 
 export interface LoadedPolicy {

@@ -10,6 +10,7 @@ import type { InstanceKey, NodeGroupId, NodeName, PodUid } from './ids.ts';
 import type { TemplateDifference } from './node-template.ts';
 import type { Blocker, RemovalCause } from './plan.ts';
 import type { UnremovableReason } from './reasons.ts';
+import type { RepackMemory } from './repack.ts';
 
 /** The backoff of a group after a failed scale-up. */
 export interface Backoff extends Closure {
@@ -242,6 +243,7 @@ export interface LoopState {
   readonly deletionTaints: ReadonlyMap<NodeName, SeenDeletionTaint>;
   /** undefined: the last plan came to its end. */
   readonly stopped: StoppedPlan | undefined;
+  readonly repacks: RepackMemory;
   /** The last known target sizes. Empty until the first observation, unless an earlier process saved them. */
   readonly targets: ReadonlyMap<NodeGroupId, number>;
 }
@@ -263,6 +265,7 @@ export interface SavedMemory extends Pick<
   | 'lastScaleDownFailureMs'
   | 'groupTimes'
   | 'targets'
+  | 'repacks'
 > {
   /** The time of the observation that it belongs to, milliseconds since the epoch. No process watched afterwards. */
   readonly savedAtMs: number;

@@ -79,6 +79,8 @@ export interface NodeGroupOptions extends DrainOptions {
   readonly zeroOrMax?: boolean;
   /** For an atomic group: the nodes that came are kept although the others failed. */
   readonly keepsPartOfMax?: boolean;
+  /** Whether its nodes may be repacked. If absent, the setting of all groups. */
+  readonly repack?: boolean;
   /** Room that is kept free on its nodes. If absent, none. */
   readonly headroom?: readonly Headroom[];
 }

@@ -10,9 +10,10 @@ export interface Increase {
   readonly from: number;
   readonly to: number;
   readonly version: string;
-  /** The pods of this increase, in a stable order. Empty for an increase to the minimum size. */
+  /** The pods of this increase, in a stable order. Empty for an increase to the minimum size, and for one of a repack. */
   readonly pods: readonly Pod[];
-  readonly cause: 'pods' | 'min-size';
+  /** `repack`: for pods that run on nodes which will be removed. */
+  readonly cause: 'pods' | 'min-size' | 'repack';
 }
 
 export interface SkippedGroup {

@@ -5,6 +5,7 @@
 import type { Headroom } from './headroom.ts';
 import type { RemovalCause } from './plan.ts';
 import type { PriceTableView } from './quotas-and-prices.ts';
+import type { RepackPolicy } from './repack.ts';
 import type { TaintRules } from './taints.ts';
 
 export type ExpanderName = 'random' | 'least-waste' | 'least-nodes' | 'most-pods' | 'priority' | 'price';
@@ -241,6 +242,7 @@ export interface CapacityPolicy {
 export interface Policy {
   readonly capacity: CapacityPolicy;
   readonly cluster: ClusterPolicy;
+  readonly repack: RepackPolicy;
   readonly scaleUp: ScaleUpPolicy;
   readonly scaleDown: ScaleDownPolicy;
   readonly backoff: BackoffPolicy;

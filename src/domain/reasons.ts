@@ -174,6 +174,7 @@ export type UnremovableReason =
   | 'InstanceUnknown'
   | 'InstanceProtected'
   | 'RemovalBudgetSpent'
+  | 'RepackInProgress'
   | 'UnexpectedError';
 
 /** Why a pod blocks the removal of its node. */

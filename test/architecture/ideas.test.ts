@@ -31,6 +31,7 @@ const STATE: Readonly<Record<keyof LoopState, string>> = {
   unregisteredSince: 'unregistered instance',
   heldGroups: 'block',
   deletionTaints: 'deletion taint',
+  repacks: 'repack',
   stopped: 'stopped plan',
   targets: 'target size',
 };

@@ -82,6 +82,7 @@ const MAIN_FILES: Readonly<Record<string, string>> = {
   'planning/scale-up/groups': 'group-eligibility.ts',
   'planning/scale-up/packing': 'expand.ts',
   'planning/scale-up/pods': 'unschedulable-pods.ts',
+  'planning/scale-down/repack': 'repack-search.ts',
   'planning/state': 'loop-state.ts',
   'planning/state/increases': 'pods-of-increases.ts',
   'scheduling/devices': 'device-list.ts',
@@ -118,7 +119,7 @@ const SAME_STEPS: ReadonlySet<string> = new Set(['plan.ts', 'plan-context.ts', '
 /** More files than this in one folder, and it wants rooms. */
 const MOST_FILES = 16;
 /** `domain/` is the vocabulary: people look a noun up in it. */
-const MOST_NOUNS = 30;
+const MOST_NOUNS = 32;
 
 describe('the rooms', () => {
   const all = sources();

@@ -17,7 +17,11 @@ const SEAMS: Readonly<Record<string, readonly string[]>> = {
     'scheduling/snapshot/topology-index.ts',
   ],
   'options that are estimated': ['planning/scale-up/packing/shared-estimates.ts', 'planning/scale-up/packing/turn-options.ts'],
-  'candidates for removal': ['planning/scale-down/unneeded.ts'],
+  'candidates for removal': [
+    'planning/scale-down/repack/repack-candidates.ts',
+    'planning/scale-down/repack/repack-search.ts',
+    'planning/scale-down/unneeded.ts',
+  ],
   'nodes and groups of the cluster': [
     'azure/groups/node-ownership.ts',
     'azure/view/cloud-view.ts',
@@ -41,6 +45,7 @@ const PASS_ON: readonly string[] = [
   'planning/explain/removal-advice/simulate-removals.ts',
   'planning/explain/removal-advice/waste.ts',
   'planning/scale-down/full-groups.ts',
+  'planning/scale-down/repack/repack-estimate.ts',
   'planning/scale-up/awaited-pods.ts',
   'planning/scale-up/packing/expand.ts',
   'planning/scale-up/plan-whole-gangs.ts',

@@ -93,7 +93,7 @@ const WITHOUT_DEFAULT = new Set(
   `
   config cloud-config nodes node-group-auto-discovery kubeconfig context cluster-name log-level dump-directory history-directory annotate-nodes probe-address
   leader-elect-resource-namespace heed-resource-locker cluster-autoscaler-metrics dry-run max-failures-in-row
-  allow-degraded retail-prices retail-prices-endpoint retail-prices-file max-nodes-per-group-per-minute drain-priority-config
+  allow-degraded repack-enabled retail-prices retail-prices-endpoint retail-prices-file max-nodes-per-group-per-minute drain-priority-config
   startup-taint ignore-taint startup-taint-prefix status-taint balancing-ignore-label balancing-label
   allowed-scheduler-names bypassed-scheduler-names check-capacity-processor-instance
 `

@@ -122,6 +122,27 @@ export const FULL_STATE: Full<LoopState> = {
     [GROUP, { kind: 'frozen' as const, reason: { code: 'pool-state', state: 'Upgrading' } as const, sinceMs: PAST_MS }],
   ]),
   deletionTaints: new Map([['n', { sinceMs: PAST_MS, text: 'x' }]]),
+  repacks: {
+    running: [
+      {
+        set: {
+          remove: [{ node: 'n', group: GROUP }],
+          add: { group: GROUP, nodes: 1 },
+          saved: { nodes: 1, cpuMillis: 4_000, perHour: 0.2 },
+          pods: 3,
+          disruption: 3.5,
+          score: 7,
+        },
+        stage: 'draining',
+        sinceMs: PAST_MS,
+        stageSinceMs: PAST_MS,
+        before: ['m'],
+      },
+    ],
+    closures: new Map([['n', { untilMs: END_MS, durationMs: 7 }]]),
+    begunMs: [PAST_MS],
+    search: { atMs: PAST_MS, why: 'w' },
+  },
   targets: new Map([[GROUP, 5]]),
 };
 

@@ -35,6 +35,7 @@ const TITLES: Readonly<Record<NodeReason, string>> = {
   InstanceUnknown: 'Its instance is unknown',
   InstanceProtected: 'Its instance is protected',
   RemovalBudgetSpent: 'The limit of removals is reached',
+  RepackInProgress: 'Part of a repack',
   UnexpectedError: 'A check failed',
   Inhibited: 'This loop removes nothing',
 };

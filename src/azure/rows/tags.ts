@@ -235,6 +235,7 @@ type FlagOption =
   | 'ignoreDaemonSetsUtilization'
   | 'zeroOrMax'
   | 'keepsPartOfMax'
+  | 'repack'
   | 'skipNodesWithSystemPods'
   | 'skipNodesWithLocalStorage'
   | 'skipNodesWithCustomControllerPods';
@@ -266,6 +267,7 @@ const FLAGS: Readonly<Record<string, FlagOption>> = {
   skipnodeswithcustomcontrollerpods: 'skipNodesWithCustomControllerPods',
   zeroormaxnodescaling: 'zeroOrMax',
   allownonatomicscaleuptomax: 'keepsPartOfMax',
+  repack: 'repack',
 };
 
 /** Accepts the texts that Go parses as a boolean, in any letter case. */

@@ -46,6 +46,7 @@ const entry = z
     skipNodesWithCustomControllerPods: choice,
     zeroOrMaxNodeScaling: choice,
     allowNonAtomicScaleUpToMax: choice,
+    repack: choice,
     headroom: headroomOfPool.optional(),
   })
   .refine(({ initialBackoff = 0, maxBackoff = Infinity }) => initialBackoff <= maxBackoff, {
@@ -77,6 +78,7 @@ const entry = z
       skipNodesWithCustomControllerPods: given.skipNodesWithCustomControllerPods,
       zeroOrMax: given.zeroOrMaxNodeScaling,
       keepsPartOfMax: given.allowNonAtomicScaleUpToMax,
+      repack: given.repack,
       headroom: given.headroom,
     }),
   }));

@@ -8,6 +8,7 @@ import { duration, endpoint, flag, SECOND_MS, text, HOUR_MS, MINUTE_MS, number, 
 import { CLOUD_NAMES, cloudByName, STACK, agents, chooseCredential } from './azure.ts';
 import { nodeGroupOptions } from './node-groups.ts';
 import { schedules } from './schedules.ts';
+import { repack } from './repack.ts';
 import { backoff, capacity, cluster, drain, scaleDown, scaleUp } from './policy.ts';
 
 const RETRY_JITTER = 1.2;
@@ -348,6 +349,7 @@ export const SCHEMA = z.strictObject({
   cluster,
   scaleUp,
   scaleDown,
+  repack,
   backoff,
   drain,
   capacity,

@@ -294,6 +294,7 @@ export const FLAGS: readonly Flag[] = [
     'time without failure after which the back-off starts again at the first value (default 3h)',
   ),
   row('scale-down-enabled', 'boolean', 'scaleDown.enabled', 'remove unneeded nodes (default true)'),
+  row('repack-enabled', 'boolean', 'repack.enabled', 'remove nodes together whose pods fit on fewer or cheaper ones (default false)'),
   row(
     'scale-down-utilization-threshold',
     'number',

@@ -92,6 +92,29 @@ const brokenPromise = z.object({
   reportedAtMs: time.exactOptional(),
 });
 
+const node = z.string().max(256);
+const repackSet = z.object({
+  remove: z.array(z.object({ node, group })).max(10_000),
+  add: z.object({ group, nodes: count }).exactOptional(),
+  saved: z.object({ nodes: z.number(), cpuMillis: z.number(), perHour: z.number().exactOptional() }),
+  pods: count,
+  disruption: amount,
+  score: z.number(),
+});
+const repacks = z.object({
+  running: z.array(
+    z.object({
+      set: repackSet,
+      stage: z.enum(['checked', 'adding', 'draining']),
+      sinceMs: time,
+      stageSinceMs: time,
+      before: z.array(node).max(10_000),
+    }),
+  ),
+  closures: z.array(z.tuple([node, z.object({ untilMs: time, durationMs: duration })])),
+  begunMs: z.array(time),
+});
+
 /** Parts that this version does not know are left out. */
 export const savedMemory = z.object({
   savedAtMs: time,
@@ -109,6 +132,7 @@ export const savedMemory = z.object({
   asked: z.array(z.tuple([group, z.array(z.object({ atMs: time, nodes: count }))])),
   readyTimes: z.array(z.tuple([group, z.array(duration).max(100)])).exactOptional(),
   budgetedRemovals: z.array(z.object({ group, cause: z.enum(REMOVAL_CAUSES).exactOptional(), startedAtMs: time })).exactOptional(),
+  repacks: repacks.exactOptional(),
   messages: z.array(z.tuple([group, z.string()])),
   idle: z.array(z.tuple([z.string().max(256), z.array(z.tuple([z.string().max(SUFFIX_LENGTH), z.number().min(0)]))])),
 });

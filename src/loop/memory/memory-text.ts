@@ -5,6 +5,7 @@
 import type { output, ZodError } from 'zod';
 import type { NodeGroupId, NodeName } from '../../domain/ids.ts';
 import type { Backoff, LoopState, SavedMemory, Stockout } from '../../domain/loop-state.ts';
+import { isNothingRepacked, NOTHING_REPACKED, type RepackMemory } from '../../domain/repack.ts';
 import { compareText } from '../../lib/comparison.ts';
 import { requestedLastMinute } from '../../planning/state/increases/increase-rate.ts';
 import type { InFlightIncrease } from '../../planning/state/increases/increase-records.ts';
@@ -54,6 +55,7 @@ export function writeMemory(state: LoopState, savedAtMs: number): MemoryText {
     readyTimes: take('readyTimes', [...state.readyTimes]),
     // guard: what budgets of removals have counted survives a restart
     ...(state.budgetedRemovals.length === 0 ? {} : { budgetedRemovals: take('budgetedRemovals', state.budgetedRemovals) }),
+    ...(isNothingRepacked(state.repacks) ? {} : { repacks: savedRepacks(state.repacks, take) }),
     messages: take('messages', [...state.backoffs].flatMap(messageOf)),
     idle: take('idle', timersByPrefix(state.unneededSince, savedAtMs)),
   };
@@ -62,14 +64,26 @@ export function writeMemory(state: LoopState, savedAtMs: number): MemoryText {
 
 /** What must be saved soon. The other parts are saved with it, or from time to time. Equal parts need no save. */
 export type UrgentMemory = Pick<LoopState, 'backoffs' | 'stockouts' | 'broken' | 'brokenZones' | 'groupTimes'> & {
+  readonly repacks: Omit<RepackMemory, 'search'>;
   readonly increases: ReadonlyMap<NodeGroupId, InFlightIncrease>;
   readonly accepted: readonly SavedIncreases[];
 };
 
 export function urgentParts(state: LoopState): UrgentMemory {
   const { backoffs, stockouts, broken, brokenZones, groupTimes } = state;
+  const { search: _search, ...repacks } = state.repacks;
   const { increases, accepted } = toStored(state);
-  return { backoffs, stockouts, increases, accepted: [...accepted].map(savedIncreases), broken, brokenZones, groupTimes };
+  return { backoffs, stockouts, increases, accepted: [...accepted].map(savedIncreases), broken, brokenZones, groupTimes, repacks };
+}
+
+/** A repack that is not stored would leave its new nodes idle, and its old ones as they were. */
+function savedRepacks({ running, closures, begunMs }: RepackMemory, take: Sections['take']) {
+  return {
+    // guard: repacks under way survive a restart
+    running: take('repacks', running),
+    closures: take('repackClosures', [...closures]),
+    begunMs: take('repackStarts', begunMs),
+  };
 }
 
 type SavedIncreases = readonly [NodeGroupId, readonly StoredIncrease[]];
@@ -202,7 +216,7 @@ function pathOf({ issues }: ZodError): string {
 function restored({ messages, idle, asked, ...saved }: output<typeof savedMemory>): SavedMemory {
   const said = new Map(messages);
   const { backoffs, increases, accepted, broken, brokenZones = [], groupTimes, targets, readyTimes = [], ...others } = saved;
-  const { budgetedRemovals = [], ...rest } = others;
+  const { budgetedRemovals = [], repacks, ...rest } = others;
   return {
     ...rest,
     backoffs: new Map(backoffs.map(([id, entry]) => [id, totalBackoff({ ...entry, message: said.get(id) })])),
@@ -217,8 +231,17 @@ function restored({ messages, idle, asked, ...saved }: output<typeof savedMemory
     readyTimes: new Map(readyTimes),
     budgetedRemovals: budgetedRemovals.map(({ cause, ...removal }) => ({ ...removal, cause })),
     targets: new Map(targets),
+    repacks: repacks === undefined ? NOTHING_REPACKED : restoredRepacks(repacks),
     unneededSince: new Map(idle.flatMap((entry) => timersOf(entry, rest.savedAtMs))),
   };
+}
+
+function restoredRepacks({ running, closures, begunMs }: NonNullable<output<typeof savedMemory>['repacks']>): RepackMemory {
+  const whole = running.map(({ set, ...repack }) => {
+    const { add, saved, ...numbers } = set;
+    return { ...repack, set: { ...numbers, add, saved: { ...saved, perHour: saved.perHour } } };
+  });
+  return { running: whole, closures: new Map(closures), begunMs, search: undefined };
 }
 
 function timersOf([prefix, nodes]: IdleEntry, savedAtMs: number): readonly (readonly [NodeName, number])[] {

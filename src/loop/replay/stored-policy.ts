@@ -3,6 +3,7 @@
  * decided.
  */
 import { DEFAULT_DIFFERENCE_RATIOS, type CapacityPolicy, type ClusterPolicy, type Policy } from '../../domain/policy.ts';
+import { DEFAULT_REPACK } from '../../domain/repack.ts';
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
@@ -89,9 +90,10 @@ export interface StoredPolicy {
   readonly drain: Without<Policy['drain'], typeof DRAIN>;
   readonly cluster?: Partial<ClusterPolicy>;
   readonly capacity?: Partial<CapacityPolicy>;
+  readonly repack?: Policy['repack'];
 }
 
-export function wholePolicy({ scaleUp, scaleDown, backoff, drain, cluster, capacity }: StoredPolicy): Policy {
+export function wholePolicy({ scaleUp, scaleDown, backoff, drain, cluster, capacity, repack }: StoredPolicy): Policy {
   return {
     scaleUp: { ...SCALE_UP, ...scaleUp },
     scaleDown: { ...SCALE_DOWN, ...scaleDown },
@@ -99,5 +101,6 @@ export function wholePolicy({ scaleUp, scaleDown, backoff, drain, cluster, capac
     drain: { ...DRAIN, ...drain },
     cluster: { ...CLUSTER, ...cluster },
     capacity: { ...CAPACITY, ...capacity },
+    repack: repack ?? DEFAULT_REPACK,
   };
 }

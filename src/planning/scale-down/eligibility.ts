@@ -15,6 +15,7 @@ import { isReservation } from '../state/assumed-pods.ts';
 import { isStarting } from '../state/node-counts.ts';
 import { claimUtilization, unsupportedClaim, unknownDeviceUse, deviceUtilization, hasDevices, utilizationOf } from './utilization.ts';
 import { isLeaving, type ScaleDownContext } from './plan-context.ts';
+import { youngPod } from './repacked-nodes.ts';
 import { defined } from '../../lib/defined.ts';
 
 /** A node whose removal is worth a simulation. */
@@ -68,7 +69,7 @@ export function findCandidates(context: ScaleDownContext): Eligibility {
 }
 
 function checkNode(node: Node, context: ScaleDownContext): Candidate | UnremovableNode {
-  const { observation, state } = context;
+  const { observation } = context;
   const { name } = node;
   if (isLeaving(node, context)) return { node: name, reason: 'CurrentlyBeingDeleted', ...defined({ detail: deletionWait(name, context) }) };
   const groupId = observation.cloud.groupOfNode.get(name);
@@ -86,14 +87,28 @@ function checkNode(node: Node, context: ScaleDownContext): Candidate | Unremovab
   const guard = context.protectedInstances.get(instance);
   if (guard !== undefined)
     return { node: name, reason: 'InstanceProtected', detail: `its instance is protected from ${PROTECTION[guard]}` };
+  const repack = awaitsRepack(node, group, context);
+  // guard: a new node of a repack stays while its pods have yet to come
+  if (repack !== undefined) return repack;
   // A broken node does not count for the minimum: its timer runs while a replacement is on its way.
   if (node.readiness.ready && isAtMinimum(group, context)) return { node: name, ...minimumSizeReason(group) };
-  const memory = state.unremovable.get(name);
-  if (memory !== undefined && memory.untilMs > observation.nowMs) {
-    const { reason, untilMs: recheckAtMs, blocker, detail = `${reason} in an earlier check` } = memory;
-    return { node: name, reason: 'RecentlyUnremovable', cause: reason, detail, recheckAtMs, ...defined({ blocker }) };
-  }
+  const memory = rememberedReason(node, context);
+  if (memory !== undefined) return memory;
   return checkUtilization({ node, group, instance }, context);
+}
+
+function rememberedReason({ name: node }: Node, { state, observation }: ScaleDownContext): UnremovableNode | undefined {
+  const memory = state.unremovable.get(node);
+  if (memory === undefined || memory.untilMs <= observation.nowMs) return undefined;
+  const { reason, untilMs: recheckAtMs, blocker, detail = `${reason} in an earlier check` } = memory;
+  return { node, reason: 'RecentlyUnremovable', cause: reason, detail, recheckAtMs, ...defined({ blocker }) };
+}
+
+/** A node that a repack added: nothing runs on it until its pods come. */
+function awaitsRepack({ name: node, readiness }: Node, { id }: NodeGroup, { repack }: ScaleDownContext): UnremovableNode | undefined {
+  const added = readiness.ready ? repack.addedFor(node, id) : undefined;
+  if (added === undefined) return undefined;
+  return { node, reason: 'RepackInProgress', detail: `it was added for the pods of ${added.set.remove.map((old) => old.node).join(', ')}` };
 }
 
 /** Why the instance of a leaving node is not being deleted yet. undefined: it is, or nothing delays it. */
@@ -127,6 +142,7 @@ function checkUtilization(known: Pick<Candidate, 'node' | 'group' | 'instance'>,
   const pods = context.observation.cluster.podsByNode.get(known.node.name) ?? NO_PODS;
   const { scaleDown: rules, scaleUp } = context.policy;
   const basis = { pods, group: known.group, rules, cutoff: scaleUp.expendablePriorityCutoff };
+  if (context.repack.removing.has(known.node.name)) return findUseVerdict(known, pods, context);
   const use = knownUses.get(known.node);
   if (use?.pods === pods && use.group === basis.group && use.rules === rules && use.cutoff === basis.cutoff) return use.verdict;
   const verdict = findUseVerdict(known, pods, context);
@@ -157,8 +173,18 @@ function findUseVerdict(
   if (utilization === undefined)
     return { node: node.name, reason: 'UnexpectedError', detail: 'the node has no allocatable CPU or memory, or only for ignored pods' };
   // Equality is eligible, as in the Cluster Autoscaler: a threshold of 0 still frees nodes that carry nothing.
-  if (utilization > threshold) return { node: node.name, reason: 'NotUnderutilized', utilization, threshold };
-  return { ...known, utilization, drain: checkNodeDrain(pods, context.drainOn(node.name)) };
+  if (utilization <= threshold) return { ...known, utilization, drain: checkNodeDrain(pods, context.drainOn(node.name)) };
+  if (!context.repack.removing.has(node.name)) return { node: node.name, reason: 'NotUnderutilized', utilization, threshold };
+  return repackedCandidate({ ...known, utilization, drain: checkNodeDrain(pods, context.drainOn(node.name)) }, context);
+}
+
+function repackedCandidate(candidate: Candidate, { policy, observation }: ScaleDownContext): Candidate | UnremovableNode {
+  const { node, drain, utilization } = candidate;
+  const { minPodAgeMs } = policy.repack;
+  const young = youngPod(drain.movable, minPodAgeMs, observation.nowMs);
+  // guard: a pod that a repack may have moved is not moved again by one
+  if (young !== undefined) return { node: node.name, reason: 'RepackInProgress', detail: `pod ${young} came to it lately`, utilization };
+  return candidate;
 }
 
 /** undefined: the devices that pods of the node claim are known. */

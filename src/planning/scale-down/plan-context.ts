@@ -17,6 +17,7 @@ import { nodesWithOldImage } from '../facts/node-images.ts';
 import { GPU_RESOURCES } from './utilization.ts';
 import { drainContext, drainRulesOf, type DrainContext } from '../../scheduling/drainability/drain-rule.ts';
 import type { Snapshot } from '../../scheduling/snapshot/snapshot.ts';
+import { repackedNodes, type RepackedNodes } from './repacked-nodes.ts';
 
 /** What all parts of one plan read, indexed once per plan. */
 export interface ScaleDownContext {
@@ -40,6 +41,7 @@ export interface ScaleDownContext {
   readonly fullGroups: FullGroups;
   /** Whether the node has an older image than its group has. */
   readonly hasOldImage: (node: NodeName) => boolean;
+  readonly repack: RepackedNodes;
   /** See {@link ScaleDownContextInput}. */
   readonly inSequence: boolean;
   /** See {@link ScaleDownContextInput}. */
@@ -89,6 +91,7 @@ export function makeScaleDownContext(input: ScaleDownContextInput): ScaleDownCon
     draining: drainingByGroup(observation, state),
     fullGroups: input.fullGroups ?? new Map(),
     hasOldImage: oldImages(observation),
+    repack: repackedNodes(state),
     inSequence: input.inSequence === true,
     only: input.only,
     instancesBeingDeleted,

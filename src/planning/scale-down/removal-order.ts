@@ -29,7 +29,7 @@ const PRECISION = 1e6;
  * What it costs the workloads if the pods move, in ordinary pods: each pod counts by its priority, its `pod-deletion-cost` and
  * its age. 0 only if there are no pods.
  */
-function disruptionCost(pods: readonly Pod[], nowMs: number): number {
+export function disruptionCost(pods: readonly Pod[], nowMs: number): number {
   const sum = pods.reduce((total, pod) => {
     const weight = (pod.shape.priority ?? 0) + (pod.deletionCost ?? 0);
     return total + Math.max(MIN_POD_COST, 1 + weight / WORTH_ONE_POD) + ageCost(nowMs - pod.createdAtMs);

@@ -146,6 +146,8 @@ function notDueYet(candidate: Unneeded, context: ScaleDownContext): Refusal | un
   const { group, node } = candidate;
   const rules = context.policy.scaleDown;
   const ready = node.readiness.ready;
+  // It was found and checked for as long as repacks wait.
+  if (ready && context.repack.removing.has(node.name)) return undefined;
   const waitMs = ready
     ? (group.options.unneededForMs ?? rules.unneededForMs)
     : unreadyForMsOf(candidate.node, group, context.observation, context.policy);

@@ -99,7 +99,7 @@ function reasonNotToSimulate(
 }
 
 /** Pods that are about to be evicted need places that no other node may count on. Pods without a place stay where they are. */
-function placePodsOfDrainingNodes(context: ScaleDownContext, destinations: ReadonlySet<NodeName>): Set<NodeName> {
+export function placePodsOfDrainingNodes(context: ScaleDownContext, destinations: ReadonlySet<NodeName>): Set<NodeName> {
   const { nowMs } = context.observation;
   const reserved = new Set<NodeName>();
   for (const name of [...context.state.deleting.keys()].sort(compareText)) {
@@ -136,7 +136,7 @@ function moveToDestination(pod: Pod, from: NodeName, snapshot: Snapshot, destina
 }
 
 /** Earlier simulations may have placed more pods on the node: they have to move again. */
-function movableNow(candidate: Candidate, context: ScaleDownContext): readonly Pod[] {
+export function movableNow(candidate: Candidate, context: ScaleDownContext): readonly Pod[] {
   const pods = context.snapshot.get(candidate.node.name)?.pods;
   if (pods === undefined) return candidate.drain.movable;
   const real = pods.filter((pod) => !isReservation(pod));
@@ -159,11 +159,12 @@ function noPlaceFor(candidate: Candidate, unplaced: Pod, context: ScaleDownConte
 }
 
 /** Registered nodes that can take pods: ready, schedulable, and not leaving. */
-function destinationsOf(context: ScaleDownContext): Set<NodeName> {
+export function destinationsOf(context: ScaleDownContext): Set<NodeName> {
   const { cluster } = context.observation;
   const names = new Set<NodeName>(cluster.nodes.keys());
   for (const { name } of nodeListFacts(cluster.nodes).closed) names.delete(name);
   for (const name of context.leaving) names.delete(name);
+  for (const name of context.repack.removing) names.delete(name);
   return names;
 }
 

@@ -12,6 +12,7 @@ import type { IncreaseOutcome, RemovalOutcome } from '../../domain/outcome.ts';
 import type { Increase, UnremovableNode, ScaleDownPlan } from '../../domain/plan.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { UnremovableReason } from '../../domain/reasons.ts';
+import { NOTHING_REPACKED } from '../../domain/repack.ts';
 import { defined } from '../../lib/defined.ts';
 import { trackHeldGroups } from './held-groups.ts';
 import { withoutDisproved } from './stockouts.ts';
@@ -53,6 +54,7 @@ export function emptyLoopState(nowMs: number): LoopState {
     heldGroups: new Map(),
     deletionTaints: new Map(),
     stopped: undefined,
+    repacks: NOTHING_REPACKED,
     targets: new Map(),
   };
 }

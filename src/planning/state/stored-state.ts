@@ -10,6 +10,7 @@ import { requestedLastMinute } from './increases/increase-rate.ts';
 import { fromStored, toStored, type Partly, type StoredIncreases } from './increases/stored-increases.ts';
 import { defined } from '../../lib/defined.ts';
 import { emptyLoopState } from './loop-state.ts';
+import { isNothingRepacked } from '../../domain/repack.ts';
 
 type OfGroups<Value> = ReadonlyMap<NodeGroupId, Value>;
 
@@ -54,11 +55,12 @@ export function withDefaults(stored: StoredState, nowMs: number): LoopState {
 
 /** The same state under the names of dumps, without what no plan reads. */
 export function storedForm(state: LoopState, nowMs: number): StoredState {
-  const { increases: _records, knowsAccepted, heldGroups, deletionTaints: marks, budgetedRemovals, ...rest } = state;
+  const { increases: _records, knowsAccepted, heldGroups, deletionTaints: marks, budgetedRemovals, repacks, ...rest } = state;
   const { accepted, increases } = toStored(state);
   return {
     ...rest,
     ...(budgetedRemovals.length === 0 ? {} : { budgetedRemovals }),
+    ...(isNothingRepacked(repacks) ? {} : { repacks }),
     increases,
     ...(knowsAccepted ? { accepted } : {}),
     asked: requestedLastMinute(state, nowMs),

@@ -165,7 +165,8 @@ describe('a saved memory', () => {
       targets,
       budgetedRemovals,
     };
-    const expected: Record<keyof SavedMemory, unknown> = { ...maps, ...last, knowsAccepted, savedAtMs: START_MS };
+    const repacks = { ...FULL_STATE.repacks, search: undefined };
+    const expected: Record<keyof SavedMemory, unknown> = { ...maps, repacks, ...last, knowsAccepted, savedAtMs: START_MS };
     expect(loaded(FULL_STATE)).toEqual(expected);
   });
 

@@ -15,6 +15,7 @@ import { markedStatements } from './marked-statements.ts';
 import { MEMORY_GUARDS } from './memory-guards.ts';
 import { PAUSE_GUARDS } from './pause-guards.ts';
 import { PRICE_GUARDS } from './price-guards.ts';
+import { REPACK_GUARDS } from './repack-guards.ts';
 import { READ_GUARDS } from './read-guards.ts';
 import { REMOVAL_GUARDS } from './removal-guards.ts';
 import { ROOM_GUARDS } from './room-guards.ts';
@@ -36,6 +37,7 @@ export const GUARDS: readonly Guard[] = [
   PAUSE_GUARDS,
   SPOT_GUARDS,
   PRICE_GUARDS,
+  REPACK_GUARDS,
   READ_GUARDS,
   REMOVAL_GUARDS,
   ROOM_GUARDS,

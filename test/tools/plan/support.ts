@@ -88,6 +88,13 @@ const ANSWER = z.strictObject({
     nodes: z.array(z.looseObject({ node: z.string() })),
     totals: z.array(z.looseObject({ reason: z.string() })),
   }),
+  repacking: z.looseObject({
+    text: z.string().optional(),
+    nodes: z.number(),
+    needed: z.number(),
+    sets: z.array(z.looseObject({ text: z.string(), score: z.number() })),
+    on: texts,
+  }),
   notes: texts.optional(),
 });
 

@@ -21,6 +21,9 @@ import type { ScaleUpInput } from '../../../planning/scale-up/plan-input.ts';
 import { ClusterSnapshot } from '../../../scheduling/snapshot/cluster-snapshot.ts';
 import { compareBy } from '../../../lib/comparison.ts';
 import { defined } from '../../../lib/defined.ts';
+import { repackingDocument, type RepackingDocument } from '../../../api/documents/cost.ts';
+import { estimateRepacks } from '../../../planning/scale-down/repack/repack-estimate.ts';
+import { finishAtOnce } from '../../../lib/slices.ts';
 import { missingKinds, type MissingKind } from './missing-kinds.ts';
 import { choiceOf } from './option-scores.ts';
 import { type PlanInput, planLoop, type PlannedLoop } from './plan-loop.ts';
@@ -46,6 +49,8 @@ export interface PlanReport {
   /** What follows from an increase for removals. Absent unless the plan has both. */
   readonly exclusion?: string;
   readonly explained: RemovalsExplained;
+  /** What repacking would save in every pool, with what is removed anyway. */
+  readonly repacking: RepackingDocument;
   readonly notes?: readonly string[];
 }
 
@@ -96,6 +101,7 @@ export function planReport(input: PlanInput): PlanReport {
     scaleDown: removals,
     ...(hasBoth ? { exclusion: describeExclusion(policy.scaleDown) } : {}),
     explained: explainRemovals(scaleDown, observation, waste),
+    repacking: repackingOf(input, observation),
     ...(notes.length === 0 ? {} : { notes }),
   };
 }
@@ -169,6 +175,17 @@ function notesOf(
   ];
 }
 
+function repackingOf({ state, policy, names, currency }: PlanInput, observation: Observation): RepackingDocument {
+  const estimate = finishAtOnce(estimateRepacks({ observation, state, policy, names }));
+  return repackingDocument({
+    estimate,
+    groups: observation.cloud.groups,
+    policy,
+    state,
+    currency: hasPrices({ policy, observation }) ? currency : undefined,
+  });
+}
+
 function wasteOf({ state, policy, names }: PlanInput, { observation, scaleDown, scaleUp }: PlannedLoop): readonly WasteRow[] {
   const full = waitedGroups(scaleUp, { observation, names });
   return wasteRows({ observation, stateBefore: state, scaleUp: [], scaleDown, policy, fullGroups: full }, names);
@@ -178,7 +195,7 @@ function wasteOf({ state, policy, names }: PlanInput, { observation, scaleDown, 
 const MOST_ADVISED = 20;
 
 /** A currency says nothing where no price is known. */
-function hasPrices({ observation, policy }: PlanInput): boolean {
+function hasPrices({ observation, policy }: Pick<PlanInput, 'observation' | 'policy'>): boolean {
   return observation.cloud.groups.some((group) => priceOf(policy.scaleUp, group) !== undefined);
 }
 

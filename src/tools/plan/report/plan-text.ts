@@ -29,6 +29,7 @@ export function renderPlan(report: PlanReport, options: TextOptions): string {
     poolTable(report, options),
     removalTable(report, options),
     unremovableTable(report, options),
+    repackingLines(report, options),
     warningLines(report, options),
     noteLines(report, options),
   ];
@@ -41,7 +42,7 @@ function describeMoment({ asOf: { time, source } }: PlanReport): string {
 }
 
 /** Rows that a screen has room for, per table. */
-const MOST = { increases: 8, places: 4, pending: 8, pools: 6, removals: 8, unremovable: 5, notes: 3 } as const;
+const MOST = { increases: 8, places: 4, pending: 8, pools: 6, removals: 8, unremovable: 5, notes: 3, blockers: 2 } as const;
 
 type Rows = readonly (readonly string[])[];
 
@@ -246,6 +247,24 @@ function unremovableTable({ scaleDown, explained, summary }: PlanReport, options
     hasFix ? MORE : '',
   ];
   return cutTable({ columns, rows, others, most: MOST.unremovable }, options);
+}
+
+/** Says nothing where no more could be saved than the plan removes, and while pods need new nodes. */
+function repackingLines({ repacking, pools, scaleUp, scaleDown }: PlanReport, { width, all }: TextOptions): string {
+  const { text: found, blockers, on, running } = repacking;
+  const removed = new Set(scaleDown.removals.map(({ node }) => node));
+  const isMore = scaleUp.increases.length === 0 && repacking.sets.some(({ remove }) => remove.some(({ node }) => !removed.has(node)));
+  const sets = isMore ? repacking.sets : [];
+  if (sets.length + running.length === 0) return '';
+  const off = pools.map(({ group }) => group).filter((group) => !on.includes(group));
+  const where = off.length === 0 ? '' : ` It is off in ${poolNames(off, all ? off.length : 3)} (repack: true turns it on).`;
+  const lines = [
+    ...(sets.length === 0 ? [] : [`Repacking: ${found ?? ''}, with what is removed anyway.${where}`]),
+    ...running.map((repack) => `Under way: ${repack.text}.`),
+    ...sets.slice(0, all ? sets.length : 0).map((set) => `- ${set.text}.`),
+    ...blockers.slice(0, all ? blockers.length : MOST.blockers).map((blocker) => `- Left out: ${blocker.text}.`),
+  ];
+  return `\n${lines.map((line) => paragraph(line, width)).join('\n')}`;
 }
 
 /** What the steps of the fixes above can lose. The steps themselves are in the answers of `explain`. */

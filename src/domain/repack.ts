@@ -1,0 +1,147 @@
+/**
+ * Repacking: a set of nodes is removed together, and their pods run on other nodes; some may be added for them first. Values alone.
+ * Must not know how a set is found.
+ */
+import type { Closure } from '../lib/closure.ts';
+import type { NodeGroupId, NodeName } from './ids.ts';
+import type { BlockingPodReason, UnremovableReason } from './reasons.ts';
+
+/** What a change of the nodes saves. Negative numbers are what it takes in addition. */
+export interface Saved {
+  readonly nodes: number;
+  readonly cpuMillis: number;
+  /** In the currency of the prices, those that are only shown included. undefined: a node has no known price. */
+  readonly perHour: number | undefined;
+}
+
+interface RepackedNode {
+  readonly node: NodeName;
+  readonly group: NodeGroupId;
+}
+
+/** New nodes of one group. */
+export interface AddedNodes {
+  readonly group: NodeGroupId;
+  readonly nodes: number;
+}
+
+/** Nodes that are removed together, and what takes their pods beside the other nodes. */
+export interface RepackSet {
+  /** In the order in which they are removed. */
+  readonly remove: readonly RepackedNode[];
+  /** undefined: other nodes have the room. */
+  readonly add: AddedNodes | undefined;
+  readonly saved: Saved;
+  /** How many pods move. */
+  readonly pods: number;
+  /** What the moves cost the workloads, in ordinary pods. */
+  readonly disruption: number;
+  /** How many percent of one node each ordinary pod that moves saves. */
+  readonly score: number;
+}
+
+/** Nodes that no search may repack, by the reason. */
+export interface RepackBlocker {
+  readonly reason: UnremovableReason;
+  /** What about a pod, if a pod blocks. undefined: no pod does. */
+  readonly blocker: BlockingPodReason | undefined;
+  readonly nodes: number;
+  /** What of these nodes no pod requests. */
+  readonly unused: Saved;
+}
+
+/** What repacking every pool would save, whether it is on or not. */
+export interface RepackEstimate {
+  /** The time of the observation that it was found in, milliseconds since the epoch. */
+  readonly atMs: number;
+  /** Ready nodes of all groups. */
+  readonly nodes: number;
+  /** How many of them would do, with new ones. */
+  readonly needed: number;
+  readonly saved: Saved;
+  readonly sets: readonly RepackSet[];
+  /** The largest unused part first. */
+  readonly blockers: readonly RepackBlocker[];
+  /** The search ended at its limit: there may be more to save. */
+  readonly cutShort: boolean;
+}
+
+/** `checked`: found, and looked at again after a wait. `adding`: its new nodes were requested. `draining`: its nodes are being removed. */
+type RepackStage = 'checked' | 'adding' | 'draining';
+
+/** One repack under way. Times are milliseconds since the epoch. */
+export interface RunningRepack {
+  readonly set: RepackSet;
+  readonly stage: RepackStage;
+  readonly sinceMs: number;
+  /** When its present stage began. */
+  readonly stageSinceMs: number;
+  /** The nodes that its group of new nodes had before. Empty unless it adds nodes. */
+  readonly before: readonly NodeName[];
+}
+
+/** What loops remember of repacking. */
+export interface RepackMemory {
+  /** The oldest first. No two have a group in common. */
+  readonly running: readonly RunningRepack[];
+  /** Nodes whose repack was undone: they are not tried again before the end. */
+  readonly closures: ReadonlyMap<NodeName, Closure>;
+  /** When nodes of repacks were given to removal within the last hour, the oldest first. */
+  readonly begunMs: readonly number[];
+  /** The last search for something to do. undefined: there was none. */
+  readonly search: RepackLook | undefined;
+}
+
+/** One search for something to do. */
+interface RepackLook {
+  readonly atMs: number;
+  /** Why nothing was begun, as a part of a sentence. undefined: something was. */
+  readonly why: string | undefined;
+}
+
+export const NOTHING_REPACKED: RepackMemory = Object.freeze({
+  running: [],
+  closures: new Map<NodeName, Closure>(),
+  begunMs: [],
+  search: undefined,
+});
+
+/** Nothing of it has to be stored. */
+export function isNothingRepacked({ running, closures, begunMs }: RepackMemory): boolean {
+  return running.length === 0 && closures.size === 0 && begunMs.length === 0;
+}
+
+/** When and how far repacking goes. Durations are milliseconds. */
+export interface RepackPolicy {
+  /** Whether pools without an option of their own are repacked. */
+  readonly enabled: boolean;
+  /** A set with a lower score is not repacked; see {@link RepackSet}. */
+  readonly minScore: number;
+  /** How many nodes all repacks together may begin to remove within an hour. */
+  readonly maxNodesPerHour: number;
+  /** How many nodes one repack may remove. */
+  readonly maxNodesAtOnce: number;
+  /** How long a set must hold before anything is done. */
+  readonly confirmAfterMs: number;
+  /** How often a search looks for something to do. */
+  readonly searchEveryMs: number;
+  /** A pod that runs for less keeps its node. */
+  readonly minPodAgeMs: number;
+  /** How long the nodes of an undone repack are left out: at first, and at most. */
+  readonly retryAfterMs: number;
+  readonly retryAfterAtMostMs: number;
+}
+
+const MINUTE_MS = 60_000;
+
+export const DEFAULT_REPACK: RepackPolicy = {
+  enabled: false,
+  minScore: 2,
+  maxNodesPerHour: 10,
+  maxNodesAtOnce: 5,
+  confirmAfterMs: 5 * MINUTE_MS,
+  searchEveryMs: 5 * MINUTE_MS,
+  minPodAgeMs: 60 * MINUTE_MS,
+  retryAfterMs: 30 * MINUTE_MS,
+  retryAfterAtMostMs: 24 * 60 * MINUTE_MS,
+};

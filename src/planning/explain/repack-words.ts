@@ -1,0 +1,63 @@
+/** Sentences about repacking, for people. */
+import type { RepackBlocker, RepackEstimate, RepackSet, RunningRepack, Saved } from '../../domain/repack.ts';
+
+const HOURS_OF_WEEK = 168;
+const MOST_NAMED = 3;
+
+/** `41 nodes, 29 would do: 480 EUR a week less`. */
+export function describeEstimate(
+  estimate: Pick<RepackEstimate, 'nodes' | 'needed' | 'saved' | 'cutShort' | 'sets'>,
+  currency?: string,
+): string {
+  const { nodes, needed, saved, cutShort, sets } = estimate;
+  const all = `${nodes} ${nodes === 1 ? 'node' : 'nodes'}`;
+  if (sets.length === 0) return `${all}, and none too many or too expensive for its pods${cutShort ? ', as far as was searched' : ''}`;
+  const instead = needed === nodes ? 'cheaper ones would do' : `${needed} would do`;
+  return `${all}, ${instead}: ${cutShort ? 'at least ' : ''}${describeSaved(saved, currency)}`;
+}
+
+/** `480 EUR a week less`, or without prices `12 nodes and 96 CPU less`. */
+function describeSaved({ nodes, cpuMillis, perHour }: Saved, currency?: string): string {
+  if (perHour !== undefined) return `${perWeek(perHour)}${currency === undefined ? '' : ` ${currency}`} a week less`;
+  return `${nodes} ${nodes === 1 ? 'node' : 'nodes'} and ${Math.round(cpuMillis / 100) / 10} CPU less`;
+}
+
+function perWeek(perHour: number): string {
+  const amount = perHour * HOURS_OF_WEEK;
+  return Math.abs(amount) >= 10 ? String(Math.round(amount)) : amount.toFixed(2);
+}
+
+/** `pool-0 and pool-1 make way for 1 new node of spot: 12.10 EUR a week less, 9 pods move, score 4.2`. */
+export function describeSet({ remove, add, saved, pods, score }: RepackSet, currency?: string): string {
+  const names = remove.map(({ node }) => node);
+  const shown = names.length > MOST_NAMED ? [...names.slice(0, MOST_NAMED), `${names.length - MOST_NAMED} others`] : names;
+  const instead = add === undefined ? 'go' : `make way for ${add.nodes} new ${add.nodes === 1 ? 'node' : 'nodes'} of ${add.group}`;
+  const verb = names.length === 1 ? instead.replace(/^go$/, 'goes').replace(/^make/, 'makes') : instead;
+  return `${listed(shown)} ${verb}: ${describeSaved(saved, currency)}, ${pods} ${pods === 1 ? 'pod moves' : 'pods move'}, score ${rounded(score)}`;
+}
+
+const STAGES: Readonly<Record<RunningRepack['stage'], string>> = {
+  checked: 'is checked again before anything is done',
+  adding: 'waits until its new nodes are ready',
+  draining: 'removes its nodes',
+};
+
+export function describeRunning({ set, stage }: RunningRepack, currency?: string): string {
+  return `a repack ${STAGES[stage]}: ${describeSet(set, currency)}`;
+}
+
+/** `3 nodes stay: BlockedByPod, NotReplicated (6.2 CPU unused)`. */
+export function describeRepackBlocker({ reason, blocker, nodes, unused }: RepackBlocker, currency?: string): string {
+  const what = blocker === undefined ? reason : `${reason}, ${blocker}`;
+  const money = unused.perHour === undefined ? '' : `, ${perWeek(unused.perHour)}${currency === undefined ? '' : ` ${currency}`} a week`;
+  return `${nodes} ${nodes === 1 ? 'node stays' : 'nodes stay'}: ${what} (${Math.round(unused.cpuMillis / 100) / 10} CPU unused${money})`;
+}
+
+function listed(names: readonly string[]): string {
+  const last = names.at(-1) ?? '';
+  return names.length < 2 ? last : `${names.slice(0, -1).join(', ')} and ${last}`;
+}
+
+function rounded(score: number): number {
+  return Math.round(score * 10) / 10;
+}

@@ -1,0 +1,76 @@
+/** Small clusters for tests of repacking. */
+import type { NodeGroup } from '../../../../src/domain/node-group.ts';
+import { finishAtOnce } from '../../../../src/lib/slices.ts';
+import { makeScaleDownContext, type ScaleDownContext } from '../../../../src/planning/scale-down/plan-context.ts';
+import { growablePools } from '../../../../src/planning/scale-down/repack/growable-pools.ts';
+import { findRepackCandidates } from '../../../../src/planning/scale-down/repack/repack-candidates.ts';
+import { searchRepacks, type FoundSets } from '../../../../src/planning/scale-down/repack/repack-search.ts';
+import { ClusterSnapshot } from '../../../../src/scheduling/snapshot/cluster-snapshot.ts';
+import { aNode, aPod, aTemplate, resourceNames } from '../../../support/builders.ts';
+import { aPolicy } from '../../../support/policy.ts';
+import { aState } from '../../../support/state.ts';
+import { observe, pool, type World } from '../world.ts';
+
+export interface SmallCluster {
+  /** CPU of pods and sizes is in tenths of a core. */
+  readonly nodes: readonly { readonly pool: string; readonly pods: readonly number[] }[];
+  /** How many nodes each pool may add. */
+  readonly most: Readonly<Record<string, number>>;
+}
+
+export type Sizes = Readonly<Record<string, { readonly cpu: number; readonly price: number }>>;
+
+const cpuOf = (tenths: number): string => `${tenths * 100}m`;
+
+/** Pools of sizes that have prices of the user. */
+export function worldOf({ nodes, most }: SmallCluster, sizes: Sizes): World {
+  const counts = new Map<string, number>();
+  const named = nodes.map(({ pool: id, pods }) => {
+    const index = counts.get(id) ?? 0;
+    counts.set(id, index + 1);
+    return { id, name: `${id}-${index}`, pods };
+  });
+  const groups = Object.entries(sizes).map(([id, { cpu }]): NodeGroup => {
+    const count = counts.get(id) ?? 0;
+    const isSpot = id.startsWith('spot');
+    return pool(id, count, {
+      maxSize: count + (most[id] ?? 0),
+      vmSize: `Standard_${id}`,
+      priority: isSpot ? 'Spot' : 'Regular',
+      template: aTemplate({ cpu: cpuOf(cpu), memory: '64Gi' }),
+    });
+  });
+  const prices = Object.fromEntries(
+    Object.entries(sizes).map(([id, { price }]) => [`standard_${id}${id.startsWith('spot') ? '/spot' : ''}`, price]),
+  );
+  return {
+    groups,
+    nodes: named.map(({ id, name }) => aNode({ name, cpu: cpuOf(sizes[id]?.cpu ?? 0), memory: '64Gi' })),
+    pods: named.flatMap(({ name, pods }) =>
+      pods.map((cpu, index) => aPod({ name: `${name}-pod-${index}`, nodeName: name, cpu: cpuOf(cpu), memory: '1Mi' })),
+    ),
+    policy: aPolicy({ scaleUp: { prices } }),
+  };
+}
+
+function contextOf(world: World): ScaleDownContext {
+  const observation = observe(world);
+  const snapshot = new ClusterSnapshot({ names: resourceNames });
+  snapshot.sync(observation.cluster);
+  const policy = world.policy ?? aPolicy();
+  return makeScaleDownContext({ observation, state: aState(world.state), policy, names: resourceNames, snapshot, inSequence: true });
+}
+
+export function searchIn(world: World): FoundSets {
+  const context = contextOf(world);
+  const { candidates } = finishAtOnce(findRepackCandidates(context));
+  return finishAtOnce(searchRepacks({ context, candidates, pools: growablePools(context, resourceNames) }));
+}
+
+export function found(cluster: SmallCluster, sizes: Sizes): FoundSets {
+  return searchIn(worldOf(cluster, sizes));
+}
+
+export function savedPerHour({ sets }: FoundSets): number {
+  return sets.reduce((sum, { saved }) => sum + (saved.perHour ?? 0), 0);
+}

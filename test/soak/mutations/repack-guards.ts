@@ -1,0 +1,29 @@
+/** Guards of repacking: what is searched, and what each step checks. */
+import type { GuardTable } from './guard.ts';
+
+export const REPACK_GUARDS: readonly GuardTable[] = [
+  {
+    test: 'test/planning/scale-down/repack/repack-search.test.ts',
+    quick: true,
+    guards: [
+      { title: 'nodes of groups whose prices are not known are not replaced by others', change: ['added === undefined', 'true'] },
+      { title: 'nothing is repacked that saves nothing', change: ['worth.gain <= 0', 'false'] },
+      { title: 'no set takes a group below its minimum', change: ['groups.allowsWorking(group)', 'true'] },
+      { title: 'no node is replaced by one of the same size and price', change: ['price === pool.price', 'false'] },
+      { title: 'the zone of a new node is not guessed', change: ['withoutZone(first)', 'first'] },
+    ],
+  },
+  {
+    test: 'test/planning/scale-down/repack/repacked-nodes.test.ts',
+    quick: true,
+    guards: [
+      'a new node of a repack stays while its pods have yet to come',
+      'a pod that a repack may have moved is not moved again by one',
+    ],
+  },
+  {
+    test: 'test/loop/memory/memory-text.test.ts',
+    quick: true,
+    guards: [{ title: 'repacks under way survive a restart', change: ["take('repacks', running)", '[]'] }],
+  },
+];
