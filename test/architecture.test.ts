@@ -61,7 +61,6 @@ const LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['planning/explain'],
     ['planning/scale-up', 'planning/scale-down/repack'],
     ['planning/scale-up/packing', 'planning/scale-down', 'planning/promises'],
-    ['planning/zones'],
     ['planning/scale-up/groups'],
     ['planning/expanders'],
     ['planning/scale-up/pods'],

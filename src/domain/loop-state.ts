@@ -34,6 +34,15 @@ export interface Stockout {
   readonly untilMs: number;
 }
 
+/** A Spot node that Azure announced to take back. */
+export interface Eviction {
+  readonly vmSize: string;
+  /** The last part of its zone. undefined: it is in none. */
+  readonly zone: string | undefined;
+  /** When the announcement was first seen, milliseconds since the epoch. */
+  readonly sinceMs: number;
+}
+
 /** Pods of one class that an increase was made for and that are still pending. */
 export interface PodsOfClass {
   /** A short hash of the key of their shape, which is the same in every process. */
@@ -246,6 +255,8 @@ export interface LoopState {
   readonly repacks: RepackMemory;
   /** The last known target sizes. Empty until the first observation, unless an earlier process saved them. */
   readonly targets: ReadonlyMap<NodeGroupId, number>;
+  /** Of the last ten minutes, by the uid of the node. Empty unless waves of evictions close a size. Not saved: what a wave closed is. */
+  readonly evictions: ReadonlyMap<string, Eviction>;
 }
 
 /** The part of the state that outlives a process. The rest is found again in the cluster and in Azure. */

@@ -86,3 +86,10 @@ export interface NodeReadiness {
   /** Empty if ready. */
   readonly reason: string;
 }
+
+/** AKS sets it on each Spot node. */
+const PRIORITY_LABEL = 'kubernetes.azure.com/scalesetpriority';
+
+export function isSpotNode({ labels }: { readonly labels: Readonly<Record<string, string>> }): boolean {
+  return labels[PRIORITY_LABEL] === 'spot';
+}

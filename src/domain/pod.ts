@@ -80,6 +80,11 @@ export interface PodShape {
    * the group requires is in `ClusterView.podGroups`; without them, the pod is planned as an ordinary pod.
    */
   readonly gang?: string;
+  /**
+   * The share of its workload that stays on regular nodes, as people read it: the pod is one of that share, and no plan places it on a Spot
+   * node. If absent, it may be. Planning marks pods so; see `OnDemandShare`.
+   */
+  readonly regularOnly?: string;
 }
 
 export interface Controller {
@@ -144,5 +149,34 @@ export interface Pod extends Protection {
   readonly daemonEviction?: boolean;
   /** `controller.kubernetes.io/pod-deletion-cost`. If absent, 0. */
   readonly deletionCost?: number;
+  /** The least share of its workload's pods on regular nodes. If absent, none. */
+  readonly minOnDemand?: OnDemandShare;
   readonly ready: boolean;
+}
+
+// The annotation of a pod template that keeps a share of its pods away from Spot nodes.
+
+export const MIN_ON_DEMAND_ANNOTATION = 'aks-autoscaler/min-on-demand';
+
+/** The least share of a workload's pods on regular nodes. */
+export interface OnDemandShare {
+  /** From 0 to 100. */
+  readonly percent: number;
+  /** As people read it. */
+  readonly text: string;
+}
+
+/** A value that cannot be read means all pods: a regular node too many costs money, a workload that is lost with its Spot nodes costs more. */
+export function onDemandShareOf(value: string | undefined): OnDemandShare | undefined {
+  if (value === undefined) return undefined;
+  const [, digits] = /^(\d{1,3}) ?%?$/.exec(value.trim()) ?? [];
+  const percent = Number(digits ?? Number.NaN);
+  // guard: a share that cannot be read keeps every pod on regular nodes
+  if (!(percent <= 100)) return { percent: 100, text: `"${value}", which cannot be read and means 100%` };
+  return { percent, text: `${percent}%` };
+}
+
+/** How many of so many pods must be on regular nodes. */
+export function onDemandPods({ percent }: OnDemandShare, pods: number): number {
+  return Math.ceil((pods * percent) / 100);
 }

@@ -83,6 +83,8 @@ export interface ScaleUpPolicy {
   readonly priceDiscounts: readonly PriceDiscount[];
   /** Nodes that are paid for whether they run or not, one entry for each size. */
   readonly paidNodes: readonly PaidNodes[];
+  /** So many evictions of Spot nodes of one size and zone within ten minutes close it like a stockout. 0: evictions close nothing. */
+  readonly spotEvictionWave: number;
   readonly enforceMinSize: boolean;
   /** No nodes are requested while a watch of the cluster has been silent for longer. */
   readonly maxClusterStalenessMs: number;

@@ -33,6 +33,8 @@ export type FitReason =
   | { readonly kind: 'unschedulable' }
   /** Features that the node does not declare. `unknown`: whether a new node declares them is unknown. */
   | { readonly kind: 'node-features'; readonly features: readonly string[]; readonly unknown?: true }
+  /** A Spot node, and the pod is of the share of its workload that stays on regular nodes. */
+  | { readonly kind: 'on-demand-share'; readonly share: string }
   | { readonly kind: 'topology-spread'; readonly topologyKey: string; readonly detail: string }
   /** `rule`: a rule of the pod itself, or (`repelled`) one of existing pods. */
   | {

@@ -17,6 +17,7 @@ import { reduceAnswers, reduceObservation, reduceRemovals, reduceScaleDownPlan }
 import { checkPromises } from '../planning/promises/check-promises.ts';
 import { plannedObservation } from './scale-up/planned-observation.ts';
 import { endClosures } from '../planning/state/closures.ts';
+import { withOnDemandShares } from '../planning/scale-up/pods/on-demand-shares.ts';
 import { recallMemory, groupsOfTaintedNodes, removalsBeforeRestart } from '../planning/state/after-restart.ts';
 import { isFirstLoop } from '../planning/state/unregistered.ts';
 import type { ClusterSnapshot } from '../scheduling/snapshot/cluster-snapshot.ts';
@@ -143,7 +144,7 @@ async function runSteps(
 /** Each part is frozen before other work has its turn. That the cloud's may be some milliseconds newer is as if its answer had come sooner. */
 async function observe({ deps, loopId, snapshot, statuses }: RunOnceInput, nowMs: number): Promise<Observation> {
   const { turns } = deps;
-  const view = withOwners(deps.cluster.observe(nowMs), deps.owners);
+  const view = withOnDemandShares(withOwners(deps.cluster.observe(nowMs), deps.owners));
   const { capacity } = view;
   const cluster = capacity === undefined || statuses === undefined ? view : { ...view, capacity: statuses.overlay(capacity) };
   await turns.next();

@@ -34,6 +34,7 @@ const STATE: Readonly<Record<keyof LoopState, string>> = {
   repacks: 'repack',
   stopped: 'stopped plan',
   targets: 'target size',
+  evictions: 'closure',
 };
 
 /** The same of a node group. */

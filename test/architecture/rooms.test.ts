@@ -78,7 +78,6 @@ const MAIN_FILES: Readonly<Record<string, string>> = {
   'planning/promises': 'check-promises.ts',
   'planning/scale-down': 'plan.ts',
   'planning/scale-up': 'plan.ts',
-  'planning/zones': 'sibling-groups.ts',
   'planning/scale-up/groups': 'group-eligibility.ts',
   'planning/scale-up/packing': 'expand.ts',
   'planning/scale-up/pods': 'unschedulable-pods.ts',

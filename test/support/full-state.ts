@@ -38,6 +38,7 @@ const PROMISE: Full<BrokenPromise> = {
 
 /** Every time in it is within a minute of the start of test time, and every other number is below a million. */
 export const FULL_STATE: Full<LoopState> = {
+  evictions: new Map([['u', { vmSize: 's', zone: '1', sinceMs: PAST_MS }]]),
   stopped: { searched: ['u'], explained: ['v'], estimateFrom: 3 },
   unneededSince: new Map([['n', PAST_MS]]),
   unremovable: new Map([

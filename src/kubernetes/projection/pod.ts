@@ -1,6 +1,7 @@
 /** V1 Pod JSON to a domain Pod. Fields that no decision reads are dropped here. Must not know what the fields decide. */
 import { parseDurationMs } from '../../lib/duration.ts';
 import { DO_NOT_DISRUPT_ANNOTATION, protectionOf, type Protection } from '../../domain/do-not-disrupt.ts';
+import { MIN_ON_DEMAND_ANNOTATION, onDemandShareOf } from '../../domain/pod.ts';
 import type { Controller, LocalVolume, Pod, PodPhase, SafeToEvict } from '../../domain/pod.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import { timeOf, type ConditionJson, type MetadataJson, type PodJson } from '../api/core-json.ts';
@@ -74,6 +75,7 @@ export function projectPod(json: PodJson, shared: PodProjection): Pod {
     ...claimsAndDisks(json),
     ...madeClaims(json),
     ...consumptionOf(annotations),
+    ...defined({ minOnDemand: onDemandShareOf(annotations[MIN_ON_DEMAND_ANNOTATION]) }),
   };
 }
 

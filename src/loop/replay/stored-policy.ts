@@ -27,6 +27,7 @@ const SCALE_UP = {
   groupPrices: {},
   priceDiscounts: [],
   paidNodes: [],
+  spotEvictionWave: 0,
   maxClusterStalenessMs: UNLIMITED,
 } as const;
 

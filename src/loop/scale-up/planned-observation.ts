@@ -4,7 +4,7 @@ import type { Observation } from '../../domain/observation.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import { withCorrectedTemplates } from '../../planning/promises/corrected-templates.ts';
-import { withDownZones } from '../../planning/zones/zone-outages.ts';
+import { withDownZones } from '../../planning/scale-up/groups/zone-outages.ts';
 
 /** Returns the observation itself if nothing is known better. */
 export function plannedObservation(

@@ -18,7 +18,7 @@ import { classifyVerdict, VERDICTS } from '../../planning/explain/verdicts.ts';
 import { factsOfGroups } from '../../planning/facts/group-facts.ts';
 import { instanceListFacts } from '../../planning/facts/instance-facts.ts';
 import { nodeListFacts } from '../../planning/facts/node-list-facts.ts';
-import { siblingFamilies } from '../../planning/zones/sibling-groups.ts';
+import { siblingFamilies } from '../../planning/scale-up/groups/sibling-groups.ts';
 import { disprovedTemplates } from '../../planning/promises/broken-promise.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { STAGES } from './scale-up-stages.ts';

@@ -2,6 +2,8 @@
  * A fit reason and a skip reason in words, for events, conditions and tables. Beginnings are those of kube-scheduler and the
  * Cluster Autoscaler, since alerts and searches match on them. Must not know plans or groups.
  */
+import { EVICTION_WAVE } from '../state/stockouts.ts';
+import { MIN_ON_DEMAND_ANNOTATION } from '../../domain/pod.ts';
 import { MISSING_LABEL, type ClusterLimit, type FitReason, type SkipReason } from '../../domain/reasons.ts';
 import { isAttachResource } from '../../domain/resources.ts';
 import { describeDifference } from './template-differences.ts';
@@ -21,6 +23,8 @@ export function describeFit(reason: FitReason): string {
       return 'node(s) were unschedulable';
     case 'node-features':
       return "node(s) didn't match Pod's required features";
+    case 'on-demand-share':
+      return `node(s) were Spot, and ${MIN_ON_DEMAND_ANNOTATION} keeps the Pod on regular nodes`;
     case 'topology-spread':
       return `node(s) didn't match pod topology spread constraints${reason.detail === MISSING_LABEL ? ` (${MISSING_LABEL})` : ''}`;
     case 'pod-affinity':
@@ -67,7 +71,7 @@ export function describeSkip(reason: SkipReason): string {
     case 'backoff':
       return `in backoff after failed scale-up (${reason.cause})`;
     case 'stockout':
-      return `out of capacity in Azure (${reason.code})`;
+      return reason.code === EVICTION_WAVE ? 'Azure just took back Spot nodes of its size' : `out of capacity in Azure (${reason.code})`;
     case 'target-unknown':
       return `target size is unknown: ${reason.detail}`;
     case 'max-size':

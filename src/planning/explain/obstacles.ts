@@ -2,6 +2,7 @@
  * One reason against a pod on a new node in words and numbers, with both sides of each comparison. No such text contains a
  * semicolon: it separates the reasons of one pool.
  */
+import { MIN_ON_DEMAND_ANNOTATION } from '../../domain/pod.ts';
 import type { FitReason, LabelGap } from '../../domain/reasons.ts';
 import { MISSING_LABEL } from '../../domain/reasons.ts';
 import { isAttachResource } from '../../domain/resources.ts';
@@ -46,6 +47,8 @@ function sentenceOf(reason: FitReason): string {
     case 'node-features':
       if (reason.unknown === true) return `unknown whether the node declares ${reason.features.join(', ')}: ${UNSEEN}`;
       return `${describeFit(reason)}: ${reason.features.join(', ')}`;
+    case 'on-demand-share':
+      return `the node is Spot, and the pod is of the share of its workload that stays on regular nodes (${MIN_ON_DEMAND_ANNOTATION}: ${reason.share})`;
     case 'unschedulable':
     case 'unsupported':
       return describeFit(reason);

@@ -17,7 +17,7 @@ import { removalOrder, ZoneSurplus } from './removal-order.ts';
 import type { Removed } from '../facts/removal-budgets.ts';
 import { placementOrder } from './simulate-removal.ts';
 import type { Unneeded, UnneededNodes } from './unneeded.ts';
-import { outageOfZone } from '../zones/outage-of-zone.ts';
+import { outageOfZone } from '../scale-up/groups/zone-outages.ts';
 
 /** All nodes of a zero-or-max group, ordered by name: they are removed together or not at all. */
 type AtomicGroup = readonly Unneeded[];

@@ -12,7 +12,7 @@ import { defined } from '../../lib/defined.ts';
 import type { ErrorKind, StockScope } from '../../lib/errors.ts';
 import { type FailureRow, type GroupFailure, lateFailureRow } from './failed-increases.ts';
 import { awaiting, withRecords } from './increases/increase-records.ts';
-import { closingStockout, drawsOn, isClosedFor, isStillRelevant } from './stockouts.ts';
+import { closingStockout, drawsOn, isClosedFor, isStillRelevant, withStockout } from './stockouts.ts';
 
 type ClosedReason = Extract<SkipReason, { readonly kind: 'backoff' | 'stockout' }>;
 
@@ -174,19 +174,4 @@ function fillScope(scope: StockScope, group: NodeGroup | undefined): StockScope 
   return {
     ...defined({ vmSize, zone, priority }),
   };
-}
-
-/** A later, weaker signal never shortens an earlier stockout. */
-function withStockout(known: readonly Stockout[], added: Stockout | undefined): readonly Stockout[] {
-  if (added === undefined) return known;
-  const same = known.find((entry) => sameScope(entry.scope, added.scope));
-  if (same === undefined) return [...known, added];
-  const merged = { ...(added.untilMs >= same.untilMs ? added : same), sinceMs: same.sinceMs };
-  return known.map((entry) => (entry === same ? merged : entry));
-}
-
-function sameScope(left: StockScope, right: StockScope): boolean {
-  if (left.quota !== right.quota) return false;
-  const alike = left.vmSize === right.vmSize && left.zone === right.zone && left.priority === right.priority;
-  return alike && left.family?.name === right.family?.name && left.family?.vcpus === right.family?.vcpus;
 }

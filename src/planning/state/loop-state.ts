@@ -15,7 +15,7 @@ import type { UnremovableReason } from '../../domain/reasons.ts';
 import { NOTHING_REPACKED } from '../../domain/repack.ts';
 import { defined } from '../../lib/defined.ts';
 import { trackHeldGroups } from './held-groups.ts';
-import { withoutDisproved } from './stockouts.ts';
+import { noteEvictions, withoutDisproved } from './stockouts.ts';
 import { withoutForgotten } from './increases/increase-records.ts';
 import { reduceDeletions, trackDeletionTaints } from './deletions.ts';
 import { close, failIncrease, forgetOldClosures, withAccepted } from './closures.ts';
@@ -56,6 +56,7 @@ export function emptyLoopState(nowMs: number): LoopState {
     stopped: undefined,
     repacks: NOTHING_REPACKED,
     targets: new Map(),
+    evictions: new Map(),
   };
 }
 
@@ -67,7 +68,7 @@ export function reduceObservation(state: LoopState, observation: Observation, po
   const accepted = trackAccepted(increased, { observation, before: state }, policy);
   const settled = settleScaleUpTimes(noteFollowedWriters(accepted, observation), state, observation);
   const windowStart = nowMs - policy.scaleDown.removalWindowMs;
-  return {
+  const reduced: LoopState = {
     ...forgetOldClosures(
       { ...settled, stockouts: withoutDisproved(settled.stockouts, groupsWithSuccess(observation), nowMs) },
       nowMs,
@@ -83,6 +84,7 @@ export function reduceObservation(state: LoopState, observation: Observation, po
     emptyRemovals: settled.emptyRemovals.filter((startMs) => startMs > windowStart),
     budgetedRemovals: settled.budgetedRemovals.filter(({ startedAtMs }) => startedAtMs > windowStart),
   };
+  return noteEvictions(reduced, observation, policy.scaleUp);
 }
 
 /** Groups with an increase that succeeded completely. */

@@ -1,18 +1,30 @@
 /**
- * Lack of capacity that Azure reported: which groups it affects, and how it is probed. While a stockout lasts, affected groups do not
+ * Lack of capacity that Azure reported, or showed by a wave of evictions: which groups it affects, and how it is probed. While a stockout lasts, affected groups do not
  * grow. Then it is half-open: an affected group requests one node, and more only after that node came. After 15 minutes without a probe it
  * is forgotten.
  * Idea: closure.
  */
-import type { LoopState, Stockout } from '../../domain/loop-state.ts';
+import type { Eviction, LoopState, Stockout } from '../../domain/loop-state.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { SkipReason } from '../../domain/reasons.ts';
 import { zonePart } from '../../domain/node-template.ts';
-import { phaseOf } from '../../lib/closure.ts';
+import type { Observation } from '../../domain/observation.ts';
+import type { ScaleUpPolicy } from '../../domain/policy.ts';
+import { nextDurationMs, phaseOf } from '../../lib/closure.ts';
+import { defined } from '../../lib/defined.ts';
+import type { StockScope } from '../../lib/errors.ts';
+import { preemptedNodes } from './node-counts.ts';
 
 const HALF_OPEN_MS = 15 * 60_000;
 /** Larger sizes are only suspected to be out of capacity: they are probed after this time, even if the smaller size is refused again. */
 const SUSPECT_MS = 5 * 60_000;
+
+/** What is announced within this time is one wave. */
+const WAVE_MS = 10 * 60_000;
+const TIMES = { firstMs: 5 * 60_000, longestMs: 30 * 60_000 };
+const ZONE_LABEL = 'topology.kubernetes.io/zone';
+/** The cause of such a stockout, where Azure's code stands otherwise. */
+export const EVICTION_WAVE = 'SpotEvictions';
 
 type StockoutSubject = Pick<NodeGroup, 'vmSize' | 'priority' | 'sizeFamily' | 'zones' | 'template'>;
 
@@ -87,4 +99,64 @@ function isHalfOpenFor(lack: Stockout, group: StockoutSubject, nowMs: number): b
   const { zone } = lack.scope;
   const zones = group.template?.zones ?? group.zones;
   return zone === undefined || (zones.length > 0 && zones.every((each) => zonePart(each) === zonePart(zone)));
+}
+
+/** A later, weaker signal never shortens an earlier stockout. */
+export function withStockout(known: readonly Stockout[], added: Stockout | undefined): readonly Stockout[] {
+  if (added === undefined) return known;
+  const same = known.find((entry) => sameScope(entry.scope, added.scope));
+  if (same === undefined) return [...known, added];
+  const merged = { ...(added.untilMs >= same.untilMs ? added : same), sinceMs: same.sinceMs };
+  return known.map((entry) => (entry === same ? merged : entry));
+}
+
+function sameScope(left: StockScope, right: StockScope): boolean {
+  if (left.quota !== right.quota) return false;
+  const alike = left.vmSize === right.vmSize && left.zone === right.zone && left.priority === right.priority;
+  return alike && left.family?.name === right.family?.name && left.family?.vcpus === right.family?.vcpus;
+}
+
+// Waves of evictions of Spot nodes are evidence that a size has no stock in a zone: a new node there would hardly live longer.
+
+/** Takes in announced evictions. Returns the state itself if waves are not heeded, or nothing is new. */
+export function noteEvictions(state: LoopState, observation: Observation, { spotEvictionWave: wave }: ScaleUpPolicy): LoopState {
+  if (wave === 0) return state.evictions.size === 0 ? state : { ...state, evictions: new Map() };
+  const { nowMs } = observation;
+  const fresh = newEvictions(state, observation);
+  const kept = [...state.evictions].filter(([, { sinceMs }]) => nowMs - sinceMs < WAVE_MS);
+  if (fresh.length === 0 && kept.length === state.evictions.size) return state;
+  const evictions = new Map([...kept, ...fresh]);
+  const stockouts = fresh.reduce((known, [, eviction]) => {
+    const count = [...evictions.values()].filter((other) => isAlike(other, eviction)).length;
+    // guard: fewer evictions than the configured wave close nothing
+    return count < wave ? known : withStockout(known, stockoutOf(known, eviction, nowMs));
+  }, state.stockouts);
+  return { ...state, evictions, stockouts };
+}
+
+/** Of managed Spot groups, by the uid of the node. */
+function newEvictions({ evictions }: LoopState, observation: Observation): readonly (readonly [string, Eviction])[] {
+  const { cluster, cloud, nowMs } = observation;
+  return preemptedNodes(observation).flatMap((name): readonly (readonly [string, Eviction])[] => {
+    const node = cluster.nodes.get(name);
+    const group = cloud.groups.find(({ id }) => id === cloud.groupOfNode.get(name));
+    if (node === undefined || group?.priority !== 'Spot' || evictions.has(node.uid)) return [];
+    // The label of a node outside of zones names a fault domain.
+    const label = group.zones.length === 0 ? undefined : node.labels[ZONE_LABEL];
+    return [[node.uid, { vmSize: group.vmSize, zone: label === undefined ? undefined : zonePart(label), sinceMs: nowMs }]];
+  });
+}
+
+function isAlike(left: Eviction, right: Eviction): boolean {
+  return left.vmSize.toLowerCase() === right.vmSize.toLowerCase() && left.zone === right.zone;
+}
+
+/** A wave while an earlier one is probed closes for twice as long; one that goes on, from its last eviction. */
+function stockoutOf(known: readonly Stockout[], { vmSize, zone }: Eviction, nowMs: number): Stockout {
+  const before = known.find(
+    ({ code, scope }) => code === EVICTION_WAVE && scope.zone === zone && scope.vmSize?.toLowerCase() === vmSize.toLowerCase(),
+  );
+  const probed = before === undefined || nowMs < before.untilMs ? undefined : { durationMs: before.untilMs - before.sinceMs };
+  const untilMs = nowMs + nextDurationMs(TIMES, probed);
+  return { scope: { vmSize, ...defined({ zone }), priority: 'Spot' }, code: EVICTION_WAVE, sinceMs: nowMs, untilMs };
 }

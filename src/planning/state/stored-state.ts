@@ -55,7 +55,7 @@ export function withDefaults(stored: StoredState, nowMs: number): LoopState {
 
 /** The same state under the names of dumps, without what no plan reads. */
 export function storedForm(state: LoopState, nowMs: number): StoredState {
-  const { increases: _records, knowsAccepted, heldGroups, deletionTaints: marks, budgetedRemovals, repacks, ...rest } = state;
+  const { increases: _records, knowsAccepted, heldGroups, deletionTaints: marks, budgetedRemovals, evictions, repacks, ...rest } = state;
   const { accepted, increases } = toStored(state);
   return {
     ...rest,
@@ -63,6 +63,7 @@ export function storedForm(state: LoopState, nowMs: number): StoredState {
     ...(isNothingRepacked(repacks) ? {} : { repacks }),
     increases,
     ...(knowsAccepted ? { accepted } : {}),
+    ...(evictions.size === 0 ? {} : { evictions }),
     asked: requestedLastMinute(state, nowMs),
     held: mapEntries(heldGroups, ({ kind, reason, sinceMs }) => ({ kind, reason: describeReason(reason), sinceMs })),
     marks,

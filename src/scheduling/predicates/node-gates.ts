@@ -3,6 +3,7 @@
  * node; PreferNoSchedule never excludes it.
  */
 import type { Node } from '../../domain/node.ts';
+import { isSpotNode } from '../../domain/node.ts';
 import type { PodShape, HostPort } from '../../domain/pod.ts';
 import type { FitReason } from '../../domain/reasons.ts';
 import { taintText, untoleratedTaint, type Taint } from '../../domain/taints.ts';
@@ -32,6 +33,13 @@ export function refusedByFeatures(
 ): readonly FitReason[] {
   const features = (nodeFeatures ?? []).filter((feature) => declaredFeatures?.includes(feature) !== true);
   return features.length === 0 ? [] : [{ kind: 'node-features', features }];
+}
+
+// The share of a workload that stays on regular nodes. kube-scheduler knows nothing of it: it says what a plan may count on.
+
+export function refusedByShare({ regularOnly }: Pick<PodShape, 'regularOnly'>, node: Pick<Node, 'labels'>): readonly FitReason[] {
+  // guard: no plan places a pod of the regular share on a Spot node
+  return regularOnly !== undefined && isSpotNode(node) ? [{ kind: 'on-demand-share', share: regularOnly }] : [];
 }
 
 // Host ports: the same port and protocol collide if the addresses are equal or one of them means every address.

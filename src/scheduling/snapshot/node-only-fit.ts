@@ -4,13 +4,13 @@ import type { PodShape } from '../../domain/pod.ts';
 import type { FitReason } from '../../domain/reasons.ts';
 import { fitsPins, refusedByPins } from '../predicates/devices.ts';
 import { matchesNodeAffinity, refusedByNodeAffinity } from '../predicates/node-affinity.ts';
-import { refusedByTaints, refusedByFeatures, refusedByCordon, refusedAsUnsupported } from '../predicates/node-gates.ts';
+import { refusedByTaints, refusedByFeatures, refusedByShare, refusedByCordon, refusedAsUnsupported } from '../predicates/node-gates.ts';
 import { fitsVolumes, refusedByVolumes } from '../predicates/volumes.ts';
 
 /** The parts of a shape that {@link staticRefusals} reads. */
 export type NodeOnlyShape = Pick<
   PodShape,
-  'unsupported' | 'tolerations' | 'nodeSelector' | 'nodeAffinity' | 'volumes' | 'devices' | 'nodeFeatures'
+  'unsupported' | 'tolerations' | 'nodeSelector' | 'nodeAffinity' | 'volumes' | 'devices' | 'nodeFeatures' | 'regularOnly'
 >;
 
 /** Every reason of the node itself against the pod. Empty if there is none. */
@@ -23,6 +23,7 @@ export function staticRefusals(shape: NodeOnlyShape, node: Node): readonly FitRe
     ...refusedByVolumes(shape, node),
     ...refusedByPins(shape, node),
     ...refusedByFeatures(shape, node),
+    ...refusedByShare(shape, node),
   ];
 }
 
@@ -34,13 +35,14 @@ export function fitsStatically(shape: NodeOnlyShape, node: Node): boolean {
     matchesNodeAffinity(shape, node) &&
     fitsVolumes(shape, node) &&
     fitsPins(shape, node) &&
-    refusedByFeatures(shape, node).length === 0
+    refusedByFeatures(shape, node).length === 0 &&
+    refusedByShare(shape, node).length === 0
   );
 }
 
 /** Equal for shapes with the same result on every node; many workloads share one. */
 export function staticKey(shape: NodeOnlyShape): string {
-  const { unsupported, tolerations, nodeSelector, nodeAffinity, volumes, devices, nodeFeatures } = shape;
+  const { unsupported, tolerations, nodeSelector, nodeAffinity, volumes, devices, nodeFeatures, regularOnly } = shape;
   return JSON.stringify([
     unsupported,
     tolerations,
@@ -50,5 +52,6 @@ export function staticKey(shape: NodeOnlyShape): string {
     devices?.pins ?? null,
     devices?.blockers ?? null,
     nodeFeatures ?? null,
+    ...(regularOnly === undefined ? [] : [regularOnly]),
   ]);
 }

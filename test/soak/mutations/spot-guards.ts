@@ -11,8 +11,25 @@ export const SPOT_GUARDS: readonly GuardTable[] = [
     ],
   },
   {
-    test: 'test/planning/zones/zone-outages.test.ts',
+    test: 'test/planning/scale-up/groups/zone-outages.test.ts',
     quick: true,
     guards: [{ title: 'a zone in which most nodes are unready gets no node that another zone can have', change: 'always' }],
+  },
+  {
+    test: 'test/planning/scale-up/pods/on-demand-shares.test.ts',
+    quick: true,
+    guards: [
+      'a share that cannot be read keeps every pod on regular nodes',
+      {
+        title: 'no more pods of a workload may be placed on Spot nodes than its share leaves',
+        change: ['members.length - regular', 'members.length'],
+      },
+      { title: 'no plan places a pod of the regular share on a Spot node' },
+    ],
+  },
+  {
+    test: 'test/planning/state/eviction-waves.test.ts',
+    quick: true,
+    guards: [{ title: 'fewer evictions than the configured wave close nothing', change: ['count < wave', 'false'] }],
   },
 ];

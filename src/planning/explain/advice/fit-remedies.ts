@@ -38,6 +38,9 @@ export function remediesForFit(reason: FitReason, input: CandidateInput): Remedi
       return repairs(reason, input.shape.devices?.blockers) ?? remediesForDevices(input.shape);
     case 'node-features':
       return reason.unknown === true ? [[[{ kind: 'declare-features', group: id, features: reason.features }, 2]]] : undefined;
+    // What the owner of the workload asks for.
+    case 'on-demand-share':
+      return undefined;
     case 'unsupported':
       // It is unknown what the pod asks for.
       return undefined;

@@ -87,6 +87,7 @@ function changesFor(reason: FitReason, place: Place): PlaceChanges {
     case 'volume':
     case 'device':
     case 'node-features':
+    case 'on-demand-share':
     case 'unsupported':
       return undefined;
   }

@@ -11,6 +11,8 @@ interface PodListSummary {
   /** Room that is held for others. */
   readonly hasHolds: boolean;
   readonly hasDeviceClaims: boolean;
+  /** A workload of one states its share on regular nodes. */
+  readonly hasShares: boolean;
   /** Undefined if a pod terminates, or is both a daemon's and a mirror: then what counts depends on more. */
   readonly requests: RequestSums | undefined;
 }
@@ -51,6 +53,7 @@ function findFacts(pods: readonly Pod[]): PodListSummary {
     lowestPriority,
     hasHolds: pods.some(({ holds }) => holds !== undefined),
     hasDeviceClaims: pods.some(({ shape }) => shape.devices !== undefined || shape.unsupported.length > 0),
+    hasShares: pods.some(({ minOnDemand }) => minOnDemand !== undefined),
     requests: pods.some(({ deletionAtMs, daemonSet, mirror }) => deletionAtMs !== undefined || (daemonSet && mirror))
       ? undefined
       : requests,

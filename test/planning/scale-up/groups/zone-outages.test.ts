@@ -1,13 +1,13 @@
 /** A zone in which most nodes are unready gets no node that another zone can have. */
 import { describe, expect, it } from 'vitest';
-import type { Node } from '../../../src/domain/node.ts';
-import type { NodeGroup } from '../../../src/domain/node-group.ts';
-import type { Policy } from '../../../src/domain/policy.ts';
-import { withDownZones, zoneOutages } from '../../../src/planning/zones/zone-outages.ts';
-import { aGroup, aNode, aPod, aTemplate, START_MS } from '../../support/builders.ts';
-import { aPolicy } from '../../support/policy.ts';
-import { aState } from '../../support/state.ts';
-import { growth, observationOf, planFor, skipOf } from '../scale-up/world.ts';
+import type { Node } from '../../../../src/domain/node.ts';
+import type { NodeGroup } from '../../../../src/domain/node-group.ts';
+import type { Policy } from '../../../../src/domain/policy.ts';
+import { withDownZones, zoneOutages } from '../../../../src/planning/scale-up/groups/zone-outages.ts';
+import { aGroup, aNode, aPod, aTemplate, START_MS } from '../../../support/builders.ts';
+import { aPolicy } from '../../../support/policy.ts';
+import { aState } from '../../../support/state.ts';
+import { growth, observationOf, planFor, skipOf } from '../world.ts';
 
 const HOUR = 3_600_000;
 const ZONE = 'topology.kubernetes.io/zone';

@@ -1,17 +1,14 @@
-/**
- * Zones beside a plan of growth: which groups are one group per zone, from the observation alone, and which zones are down. Removals and the
- * metric of the skew read it. Must not know how a node is chosen.
- */
-import type { NodeGroupId } from '../../domain/ids.ts';
-import { isWhole, type NodeGroup } from '../../domain/node-group.ts';
-import { zonePart } from '../../domain/node-template.ts';
-import type { Observation } from '../../domain/observation.ts';
-import type { ScaleUpPolicy } from '../../domain/policy.ts';
-import { compareText } from '../../lib/comparison.ts';
-import { preferenceRule } from '../expanders/preference.ts';
-import { similarityRulesOf } from '../scale-up/groups/similar-groups.ts';
-import { makeTemplate, type GroupTemplate } from '../scale-up/groups/template-node.ts';
-import { zonalFamilies } from '../scale-up/groups/zonal-siblings.ts';
+/** Which groups are one group per zone, from the observation alone: removals and the metric of the skew read it, beside a plan of growth. */
+import type { NodeGroupId } from '../../../domain/ids.ts';
+import { isWhole, type NodeGroup } from '../../../domain/node-group.ts';
+import { zonePart } from '../../../domain/node-template.ts';
+import type { Observation } from '../../../domain/observation.ts';
+import type { ScaleUpPolicy } from '../../../domain/policy.ts';
+import { compareText } from '../../../lib/comparison.ts';
+import { preferenceRule } from '../../expanders/preference.ts';
+import { similarityRulesOf } from './similar-groups.ts';
+import { makeTemplate, type GroupTemplate } from './template-node.ts';
+import { zonalFamilies } from './zonal-siblings.ts';
 
 /** Two or more groups that differ in their zone alone. */
 export interface SiblingFamily {
