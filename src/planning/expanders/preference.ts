@@ -15,6 +15,25 @@ export function levelRule({ priorities }: Pick<ScaleUpPolicy, 'priorities'>): Le
   return (group) => group.options.expanderPriority ?? rules?.levelOf(group);
 }
 
+const known = new WeakMap<ScaleUpPolicy, LevelOf>();
+
+/** Whether the user's order of groups decides before prices do. */
+export function ordersFirst({ expanders }: Pick<ScaleUpPolicy, 'expanders'>): boolean {
+  const [priority, price] = [expanders.indexOf('priority'), expanders.indexOf('price')];
+  return priority >= 0 && (price < 0 || priority < price);
+}
+
+/** How the user's order of groups, if it decides first, puts a group beside others. Groups without a level are behind all others. */
+export function orderOf(policy: ScaleUpPolicy, group: NodeGroup, others: readonly NodeGroup[]): 'before' | 'behind' | 'same' {
+  if (!ordersFirst(policy)) return 'same';
+  const levelOf = known.get(policy) ?? levelRule(policy);
+  known.set(policy, levelOf);
+  const level = levelOf(group) ?? -1;
+  const levels = others.map((other) => levelOf(other) ?? -1);
+  if (levels.some((other) => other > level)) return 'behind';
+  return levels.length > 0 && levels.every((other) => other < level) ? 'before' : 'same';
+}
+
 /** Equal texts: no expander prefers one of the groups by its level or its price. Throws like {@link levelRule}. */
 export function preferenceRule(policy: ScaleUpPolicy, levelOf: LevelOf = levelRule(policy)): (group: NodeGroup) => string {
   // guard: list prices that are read by default separate no groups that are planned as one

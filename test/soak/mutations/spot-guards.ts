@@ -32,4 +32,12 @@ export const SPOT_GUARDS: readonly GuardTable[] = [
     quick: true,
     guards: [{ title: 'fewer evictions than the configured wave close nothing', change: ['count < wave', 'false'] }],
   },
+  {
+    test: 'test/planning/scale-down/repack/repack-search.test.ts',
+    quick: true,
+    guards: [
+      { title: "no repack moves pods to a group that the user's order puts behind theirs" },
+      { title: 'a repack requests one node of a group that may be out of stock', change: 'always' },
+    ],
+  },
 ];

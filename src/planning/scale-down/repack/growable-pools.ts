@@ -6,9 +6,12 @@ import type { Pod } from '../../../domain/pod.ts';
 import type { ResourceNames } from '../../../domain/resources.ts';
 import type { Snapshot } from '../../../scheduling/snapshot/snapshot.ts';
 import { decisivePrices, priceOf } from '../../expanders/node-price.ts';
+import { ordersFirst } from '../../expanders/preference.ts';
 import { quotaRoomBeside, nodesAllowed } from '../../scale-up/groups/quotas.ts';
 import { makeTemplate, newNodeFrom, simulatedNodeName, ZONE_LABELS } from '../../scale-up/groups/template-node.ts';
 import { closedReason } from '../../state/closures.ts';
+import { inFlight } from '../../state/increases/increase-records.ts';
+import { probingReason } from '../../state/stockouts.ts';
 import type { ScaleDownContext } from '../plan-context.ts';
 
 /** A group that could grow now. */
@@ -16,13 +19,14 @@ export interface GrowablePool {
   readonly group: NodeGroup;
   /** How many nodes it may add. */
   readonly most: number;
-  readonly price: number;
+  /** undefined: it has none that decides, and the user's order of groups decides first. */
+  readonly price: number | undefined;
   readonly node: Node;
   /** What runs on each of its nodes. */
   readonly daemonPods: readonly Pod[];
 }
 
-/** Groups whose price decides, by price, then by id. */
+/** Groups whose price decides, or which the user's order compares, by price, then by id. */
 export function growablePools(context: ScaleDownContext, names: ResourceNames): readonly GrowablePool[] {
   const { observation, policy } = context;
   const prices = decisivePrices(policy.scaleUp);
@@ -31,8 +35,9 @@ export function growablePools(context: ScaleDownContext, names: ResourceNames): 
   for (const group of context.groups.values()) {
     const price = priceOf(prices, group);
     const { template, target } = group;
-    if (price === undefined || template === undefined || !target.known || closedToRepacks(group, context)) continue;
-    const most = Math.min(group.maxSize - target.value, nodesAllowed(room, { group, template }));
+    if ((price === undefined && !ordersFirst(policy.scaleUp)) || template === undefined || !target.known || closedToRepacks(group, context))
+      continue;
+    const most = Math.min(group.maxSize - target.value, nodesAllowed(room, { group, template }), nodesToProbe(group, context));
     if (most < 1) continue;
     const { variants, daemonPods } = makeTemplate(group, template, observation.cluster.daemonSets, new Set());
     const [first] = variants;
@@ -41,7 +46,14 @@ export function growablePools(context: ScaleDownContext, names: ResourceNames): 
     const node = variants.length === 1 ? first : withoutZone(first);
     pools.push({ group, most, price, node, daemonPods });
   }
-  return pools.sort((left, right) => left.price - right.price || (left.group.id < right.group.id ? -1 : 1));
+  return pools.sort((left, right) => (left.price ?? Infinity) - (right.price ?? Infinity) || (left.group.id < right.group.id ? -1 : 1));
+}
+
+/** One node finds out whether a stockout is over. */
+function nodesToProbe(group: NodeGroup, { state, observation: { nowMs } }: ScaleDownContext): number {
+  // guard: a repack requests one node of a group that may be out of stock
+  if (probingReason(group, state, nowMs) === undefined) return Infinity;
+  return inFlight(state, group.id) === undefined ? 1 : 0;
 }
 
 function closedToRepacks(group: NodeGroup, { state, observation: { cloud, nowMs } }: ScaleDownContext): boolean {

@@ -1,6 +1,7 @@
 /**
  * What a set saves, and what it costs the workloads. Prices decide only if the user stated them, or said that list prices decide; without them
- * a node that goes is worth a node, and a node of another group cannot be compared.
+ * a node that goes is worth a node, and a node of another group can be compared only by the user's order of groups, as after a fall-back to
+ * regular nodes: a node that comes first in it is worth less than those behind it.
  */
 import type { AddedNodes, RepackSet, Saved } from '../../../domain/repack.ts';
 import type { NodeGroup } from '../../../domain/node-group.ts';
@@ -8,6 +9,7 @@ import type { Pod } from '../../../domain/pod.ts';
 import type { PriceSources } from '../../../domain/policy.ts';
 import { CPU } from '../../../domain/resources.ts';
 import { decisivePrices, priceOf, savedByRemovals } from '../../expanders/node-price.ts';
+import { orderOf } from '../../expanders/preference.ts';
 import { costOfNew, paidLeft } from '../../facts/paid-nodes.ts';
 import type { Candidate } from '../eligibility.ts';
 import type { ScaleDownContext } from '../plan-context.ts';
@@ -15,6 +17,8 @@ import { disruptionCost } from '../removal-order.ts';
 
 /** Sums of the same prices in another order must be equal. */
 const PRECISION = 1e9;
+/** What a node counts whose group the user's order puts first, if no prices decide: how much less it costs is not known. */
+const PREFERRED_NODE = 0.5;
 /** A set without pods would have no end of a score. */
 const LEAST_DISRUPTION = 0.1;
 
@@ -34,10 +38,17 @@ export interface Worth {
 
 /** undefined: it is not known. */
 export function worthOf(removed: readonly NodeGroup[], added: NewNodes | undefined, context: ScaleDownContext): Worth | undefined {
+  const order = added === undefined ? 'same' : orderOf(context.policy.scaleUp, added.group, removed);
+  // guard: no repack moves pods to a group that the user's order puts behind theirs
+  if (order === 'behind') return undefined;
   const prices = decisivePrices(context.policy.scaleUp);
   const money = moneySaved(removed, added, prices, context);
   const usual = removed.reduce((sum, group) => sum + (priceOf(prices, group) ?? 0), 0) / Math.max(1, removed.length);
   if (money !== undefined && usual > 0) return { gain: money, nodes: rounded(money / usual) };
+  if (added !== undefined && order === 'before') {
+    const nodes = removed.length - PREFERRED_NODE * added.nodes;
+    return { gain: nodes, nodes };
+  }
   // guard: nodes of groups whose prices are not known are not replaced by others
   return added === undefined ? { gain: removed.length, nodes: removed.length } : undefined;
 }

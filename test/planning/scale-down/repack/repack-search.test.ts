@@ -5,6 +5,8 @@ import { estimateRepacks } from '../../../../src/planning/scale-down/repack/repa
 import { describeEstimate } from '../../../../src/planning/explain/repack-words.ts';
 import { aPod, resourceNames, START_MS } from '../../../support/builders.ts';
 import { aPolicy } from '../../../support/policy.ts';
+import type { Policy } from '../../../../src/domain/policy.ts';
+import { withOnDemandShares } from '../../../../src/planning/scale-up/pods/on-demand-shares.ts';
 import { aState } from '../../../support/state.ts';
 import { observe, type World } from '../world.ts';
 import { found, searchIn, worldOf, type SmallCluster } from './repack-world.ts';
@@ -161,5 +163,72 @@ describe('what it would save', () => {
   it('counts CPU where prices are not known', () => {
     const world = worldOf({ nodes: Array.from({ length: 4 }, () => ({ pool: 'small', pods: [9] })), most: NONE }, SIZES);
     expect(describeEstimate(estimateOf({ ...world, policy: aPolicy() }))).toBe('4 nodes, 2 would do: 2 nodes and 4 CPU less');
+  });
+});
+
+describe('the order of the user', () => {
+  const ORDER = [
+    { priority: 50, patterns: ['spot'] },
+    { priority: 10, patterns: ['.*'] },
+  ];
+  const inOrder = (cluster: SmallCluster, scaleUp: Partial<Policy['scaleUp']> = {}, state: World['state'] = {}): readonly string[] => {
+    const world = worldOf(cluster, SIZES);
+    const policy = aPolicy({ scaleUp: { expanders: ['priority'], priorities: ORDER, ...scaleUp } });
+    return searchIn({ ...world, policy, state }).sets.map(
+      ({ remove, add }) => `${remove.map(({ node }) => node).join(' ')} -> ${add === undefined ? 'others' : `${add.nodes} ${add.group}`}`,
+    );
+  };
+  const regular: SmallCluster = {
+    nodes: [
+      { pool: 'small', pods: [18] },
+      { pool: 'small', pods: [18] },
+    ],
+    most: { ...NONE, spot: 3 },
+  };
+  const stockout = (untilMs: number) => ({
+    stockouts: [
+      { scope: { vmSize: 'Standard_spot', priority: 'Spot' as const }, code: 'AllocationFailed', sinceMs: START_MS - 600_000, untilMs },
+    ],
+  });
+
+  it('brings pods back to the group that comes first, without any price', () => {
+    expect(inOrder(regular)).toEqual(['small-0 small-1 -> 1 spot']);
+  });
+
+  it.each([
+    { name: 'no expander follows the order', scaleUp: { expanders: ['least-waste'] as const } },
+    { name: 'the order puts the groups on one level', scaleUp: { priorities: [{ priority: 10, patterns: ['.*'] }] } },
+    { name: 'the group is out of stock', state: stockout(START_MS + 1) },
+  ])('moves nothing if $name', ({ scaleUp, state }) => {
+    expect(inOrder(regular, scaleUp, state)).toEqual([]);
+  });
+
+  it('sends one node ahead while a stockout may be over', () => {
+    const many = { nodes: Array.from({ length: 4 }, () => ({ pool: 'small', pods: [18] })), most: { ...NONE, spot: 3 } };
+    const added = (sets: readonly string[]): number => sets.reduce((sum, set) => sum + Number(/-> (\d+)/.exec(set)?.[1] ?? 0), 0);
+    expect(added(inOrder(many))).toBe(2);
+    expect(inOrder(many, {}, stockout(START_MS - 1))).toEqual(['small-0 small-1 -> 1 spot']);
+  });
+
+  it('keeps pods from groups that come later, though these cost less', () => {
+    const prices = { standard_small: 0.12, 'standard_spot/spot': 0.5 };
+    const spot: SmallCluster = { nodes: [{ pool: 'spot', pods: [15] }], most: { ...NONE, small: 3 } };
+    expect(inOrder(spot, { expanders: ['priority', 'price'], prices })).toEqual([]);
+    expect(inOrder(spot, { expanders: ['price', 'priority'], prices })).toEqual(['spot-0 -> 1 small']);
+  });
+
+  it('leaves the share of a workload on regular nodes', () => {
+    const world = worldOf(regular, SIZES);
+    const policy = aPolicy({ scaleUp: { expanders: ['priority'], priorities: ORDER } });
+    const spotLabel = { 'kubernetes.azure.com/scalesetpriority': 'spot' };
+    const groups = world.groups.map((group) =>
+      group.id === 'spot' && group.template !== undefined
+        ? { ...group, template: { ...group.template, labels: { ...group.template.labels, ...spotLabel } } }
+        : group,
+    );
+    const withShare = (percent: number) => (world.pods ?? []).map((pod) => ({ ...pod, minOnDemand: { percent, text: `${percent}%` } }));
+    const sets = (percent: number) =>
+      searchIn({ ...world, groups, policy, pods: withShare(percent) }, withOnDemandShares).sets.map(({ remove }) => remove.length);
+    expect([sets(0), sets(50), sets(100)]).toEqual([[2], [1], []]);
   });
 });

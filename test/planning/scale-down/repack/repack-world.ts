@@ -1,4 +1,5 @@
 /** Small clusters for tests of repacking. */
+import type { ClusterView } from '../../../../src/domain/observation.ts';
 import type { NodeGroup } from '../../../../src/domain/node-group.ts';
 import { finishAtOnce } from '../../../../src/lib/slices.ts';
 import { makeScaleDownContext, type ScaleDownContext } from '../../../../src/planning/scale-down/plan-context.ts';
@@ -53,16 +54,18 @@ export function worldOf({ nodes, most }: SmallCluster, sizes: Sizes): World {
   };
 }
 
-function contextOf(world: World): ScaleDownContext {
-  const observation = observe(world);
+function contextOf(world: World, seen: (cluster: ClusterView) => ClusterView): ScaleDownContext {
+  const plain = observe(world);
+  const observation = { ...plain, cluster: seen(plain.cluster) };
   const snapshot = new ClusterSnapshot({ names: resourceNames });
   snapshot.sync(observation.cluster);
   const policy = world.policy ?? aPolicy();
   return makeScaleDownContext({ observation, state: aState(world.state), policy, names: resourceNames, snapshot, inSequence: true });
 }
 
-export function searchIn(world: World): FoundSets {
-  const context = contextOf(world);
+/** `seen`: what the loop makes of the view of the cluster. */
+export function searchIn(world: World, seen: (cluster: ClusterView) => ClusterView = (cluster) => cluster): FoundSets {
+  const context = contextOf(world, seen);
   const { candidates } = finishAtOnce(findRepackCandidates(context));
   return finishAtOnce(searchRepacks({ context, candidates, pools: growablePools(context, resourceNames) }));
 }
