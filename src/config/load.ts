@@ -4,6 +4,7 @@
  * Must not know who uses a setting.
  */
 import * as z from 'zod';
+import type { Schedules } from '../domain/schedule-rules.ts';
 import type { Policy } from '../domain/policy.ts';
 import { configError } from '../lib/errors.ts';
 import { azureSectionOf } from './schema/azure-section.ts';
@@ -12,7 +13,7 @@ import { ineffectiveSettings, withoutIneffectiveClusterName, messagesOf } from '
 import { backoff, capacity, cluster, drain, scaleDown, scaleUp, scaleUpPricedElsewhere } from './schema/policy.ts';
 import { repack } from './schema/repack.ts';
 import { priceListOf, type RetailPricesConfig } from './schema/retail-prices.ts';
-import { rulesWithDates } from './schema/schedules.ts';
+import { rulesWithDates, schedules } from './schema/schedules.ts';
 import { SCHEMA, type Parsed } from './schema/schema.ts';
 import { datesOfCalendar, type CalendarDates } from './sources/calendar-files.ts';
 import { wrongCaFile } from './sources/ca-file.ts';
@@ -122,7 +123,7 @@ function endpointsFileLayer(document: Document, input: ConfigInput): Layer {
   return { ...EMPTY_LAYER, warnings: [warning] };
 }
 
-function readText(what: string, path: string, input: ConfigInput): Reading {
+function readText(what: string, path: string, input: Pick<ConfigInput, 'readFile'>): Reading {
   try {
     return { text: input.readFile(path) };
   } catch (error) {
@@ -143,7 +144,10 @@ function caFileOf(document: Readonly<Record<string, unknown>>, input: ConfigInpu
 type CalendarFile = { readonly file: string } & (CalendarDates | { readonly error: string });
 
 /** A calendar that cannot be read is an error: without its dates, rules would hold on wrong days. */
-function calendarsOf({ schedules: { calendars } }: Parsed, input: ConfigInput): readonly CalendarFile[] {
+function calendarsOf(
+  { schedules: { calendars } }: Pick<Parsed, 'schedules'>,
+  input: Pick<ConfigInput, 'readFile'>,
+): readonly CalendarFile[] {
   const files = [...new Set(calendars.flatMap(({ file }) => file ?? []))];
   return files.map((file) => {
     const reading = readText('schedules.calendars file', file, input);
@@ -156,6 +160,10 @@ function calendarsOf({ schedules: { calendars } }: Parsed, input: ConfigInput): 
 function leftEvents(calendar: CalendarFile): readonly string[] {
   if ('error' in calendar || calendar.left === 0) return [];
   return [`${calendar.left} events of the calendar "${calendar.file}" have no effect, since they are no whole days or were called off.`];
+}
+
+function schedulesOf(written: Parsed['schedules'], calendars: readonly CalendarFile[]): Schedules {
+  return { rules: rulesWithDates(written, new Map(calendars.map((each) => [each.file, 'dates' in each ? each.dates : []]))) };
 }
 
 /** Other dates in the same file are a change of the schedules. */
@@ -172,9 +180,8 @@ interface Extras {
 
 function assemble(parsed: Parsed, extras: Extras): Config {
   const { retailPrices: _retailPrices, ...scaleUp } = parsed.scaleUp;
-  const datesIn = new Map(extras.calendars.map((each) => [each.file, 'dates' in each ? each.dates : []]));
   return {
-    azure: azureSectionOf(parsed, { caPem: extras.caPem, schedules: { rules: rulesWithDates(parsed.schedules, datesIn) } }),
+    azure: azureSectionOf(parsed, { caPem: extras.caPem, schedules: schedulesOf(parsed.schedules, extras.calendars) }),
     kubernetes: kubernetesOf(parsed, extras.hostname),
     policy: {
       cluster: parsed.cluster,
@@ -227,8 +234,25 @@ function deepFreeze<Value>(value: Value): Value {
   return Object.freeze(value);
 }
 
-const POLICY_SCHEMA = z.object({ cluster, scaleUp, scaleDown, repack, backoff, drain, capacity });
+const POLICY_SCHEMA = z.object({ cluster, scaleUp, scaleDown, repack, backoff, drain, capacity, schedules });
 const POLICY_SCHEMA_PRICED_ELSEWHERE = POLICY_SCHEMA.extend({ scaleUp: scaleUpPricedElsewhere });
+
+/** @throws AutoscalerError `config` for a calendar that cannot be read. */
+function checkedSchedules(written: Parsed['schedules'], readFile: ConfigInput['readFile']): Schedules {
+  const calendars = calendarsOf({ schedules: written }, { readFile });
+  for (const calendar of calendars) if ('error' in calendar) throw configError(calendar.error);
+  return schedulesOf(written, calendars);
+}
+
+interface LoadPolicyOptions {
+  readonly pricedElsewhere: boolean;
+  /** Reads the calendars of schedules. */
+  readonly readFile: ConfigInput['readFile'];
+}
+
+function unreadableFile(path: string): never {
+  throw Object.assign(new Error(`${path} cannot be read here`), { code: 'ENOENT' });
+}
 
 export interface LoadedPolicy {
   readonly policy: Policy;
@@ -236,6 +260,7 @@ export interface LoadedPolicy {
   readonly retailPrices: RetailPricesConfig | undefined;
   /** Whether the file configures the expanders. */
   readonly hasChain: boolean;
+  readonly schedules: Schedules;
 }
 
 /** One sentence for each key that no part of the program knows. Settings that reach a cluster may be absent here, but not misspelt. */
@@ -252,19 +277,24 @@ function unknownKeys(merged: Merged): readonly string[] {
  * the price expander needs no prices of the file.
  * @throws AutoscalerError `config` with the message of the first error.
  */
-export function loadPolicy(file?: { readonly name: string; readonly text: string }, pricedElsewhere = false): LoadedPolicy {
+export function loadPolicy(
+  file?: { readonly name: string; readonly text: string },
+  { pricedElsewhere, readFile }: LoadPolicyOptions = { pricedElsewhere: false, readFile: unreadableFile },
+): LoadedPolicy {
   const layer = file === undefined ? undefined : configFileLayer(file.name, file.text);
   const merged = mergeLayers(layer === undefined ? [] : [layer]);
   const parsed = (pricedElsewhere ? POLICY_SCHEMA_PRICED_ELSEWHERE : POLICY_SCHEMA).safeParse(merged.document);
   const error = layer?.errors[0] ?? unknownKeys(merged)[0] ?? (parsed.success ? undefined : messagesOf(parsed.error.issues, merged)[0]);
   if (error !== undefined || !parsed.success) throw configError(error ?? 'The configuration is invalid.');
+  const { schedules: written, ...policy } = parsed.data;
   const { retailPrices: given, ...scaleUpPolicy } = parsed.data.scaleUp;
   const list = priceListOf(parsed.data.scaleUp, given.file !== undefined);
   // Prices from outside the configuration have another currency than a list that is read by default.
   const retailPrices = pricedElsewhere && given.enabled !== true ? undefined : list;
   return {
-    policy: { ...parsed.data, scaleUp: { ...scaleUpPolicy, listPrices: undefined, groupPrices: {} } },
+    policy: { ...policy, scaleUp: { ...scaleUpPolicy, listPrices: undefined, groupPrices: {} } },
     retailPrices,
     hasChain: merged.origins.has('scaleUp.expanders'),
+    schedules: checkedSchedules(written, readFile),
   };
 }

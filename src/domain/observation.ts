@@ -8,6 +8,7 @@ import type { NodeGroup } from './node-group.ts';
 import type { Pod } from './pod.ts';
 import type { DaemonSet, DisruptionBudget, OwnerStates, PodGroups, ReplicatedWorkload } from './workloads.ts';
 import type { ErrorKind } from '../lib/errors.ts';
+import type { Schedules } from './schedule-rules.ts';
 import type { CloudQuota, ReservedCapacity } from './quotas-and-prices.ts';
 import type { CapacityObjects } from './capacity-objects.ts';
 
@@ -114,6 +115,8 @@ export interface CloudView {
   readonly managedCluster?: ManagedClusterName;
   /** Pauses that name no group. If absent, each names one. */
   readonly pausesWithoutGroup?: readonly string[];
+  /** The rules of schedules, for what comes; groups have what they say now. If absent, there are none. */
+  readonly schedules?: Schedules;
   /** Rules of schedules without a group or without effect, one sentence each. If absent, there is none. */
   readonly scheduleFindings?: readonly string[];
 }

@@ -69,8 +69,8 @@ export interface GroupSchedule {
   readonly scaleDown?: Said<'off'>;
   /** Nothing is changed. */
   readonly pause?: Said<true>;
-  /** The limits of the group without schedules. Rules move inside of them. */
-  readonly pool: { readonly min: number; readonly max: number };
+  /** The names by which rules know the group, and its limits without schedules. Rules move inside of them. */
+  readonly pool: { readonly names: readonly string[]; readonly min: number; readonly max: number };
 }
 
 /** Whether the rule is about a group with these names. */

@@ -22,6 +22,7 @@ import { nodeGroupEvents, nodeGroupLog } from './events/node-group-events.ts';
 import { nodesWithoutInstance } from './events/nodes-without-instance.ts';
 import { planDeadlineEvents, configWarnings } from './events/plan-events.ts';
 import { pauseEvents } from './events/pauses.ts';
+import { scheduleEvents } from './events/schedules.ts';
 import { priorityRuleEvents } from './events/priority-rule-events.ts';
 import { brokenPromises, initializeCounters, joinTimeouts, configFindings } from './metrics/loop-metrics.ts';
 import { skippedObjectEvents } from './events/skipped-objects.ts';
@@ -81,6 +82,7 @@ export function createObservers(deps: ObserverDeps): readonly Observer[] {
     { name: 'paid-nodes', observe: paidNodes(metrics) },
     { name: 'idle-gpus', observe: idleGpus(metrics, names) },
     { name: 'config-findings', observe: configFindings(metrics.config, priorities) },
+    { name: 'schedules', observe: scheduleEvents({ events, log, namespace }) },
     { name: 'pauses', observe: pauseEvents({ events, log, metrics: metrics.config, namespace, pauses }) },
     { name: 'initialize-counters', observe: initializeCounters(metrics) },
     ...(compatible === undefined ? [] : clusterAutoscalerObservers(compatible, policy)),

@@ -45,9 +45,13 @@ describe('a scheduled group', () => {
     expect(limits()).toEqual([3, 10]);
     await r.pass(5 * MINUTE);
     expect(limits()).toEqual([3, 7]);
-    expect(r.group(USER_POOL).schedule).toMatchObject({ min: { value: 3, rule: 1 }, max: { value: 7 }, pool: { min: 1, max: 10 } });
+    expect(r.group(USER_POOL).schedule).toMatchObject({
+      min: { value: 3, rule: 1 },
+      max: { value: 7 },
+      pool: { names: [USER_POOL, USER_POOL, 'user1'], min: 1, max: 10 },
+    });
     await r.pass(30 * MINUTE);
-    expect([...limits(), r.group(USER_POOL).schedule]).toEqual([1, 10, undefined]);
+    expect([...limits(), Object.keys(r.group(USER_POOL).schedule ?? {})]).toEqual([1, 10, ['pool']]);
   });
 
   it('is prepared as long before as its own nodes took', async () => {

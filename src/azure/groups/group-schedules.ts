@@ -2,17 +2,13 @@
  * What schedules say of node groups now: their limits, and what is not to be changed. The one place where limits of schedules come from, for views
  * and for writes. Must not know how sizes are written.
  */
-import { summarizeDurations } from '../../domain/history.ts';
 import type { NodeGroupId } from '../../domain/ids.ts';
 import type { Pause, Pauses } from '../../domain/ports/pauses.ts';
-import { scheduleOf } from '../../domain/schedules/schedules.ts';
+import { expectedStartMs, scheduleOf } from '../../domain/schedules/schedules.ts';
 import { NO_SCHEDULES, isRuleFor, type GroupSchedule } from '../../domain/schedule-rules.ts';
 import type { GroupSelection } from '../arm/options.ts';
 import { allowedSize } from './pool-limit.ts';
 import type { RegisteredGroup, Registration } from './registry.ts';
-
-/** How long a node's start is expected to take while none was seen. */
-const UNKNOWN_START_MS = 5 * 60_000;
 
 /** The known groups, by name and size. */
 interface KnownGroups {
@@ -46,7 +42,7 @@ export class GroupSchedules {
     const { schedules = NO_SCHEDULES } = selection;
     if (schedules.rules.length === 0) return undefined;
     const allowed = allowedSize(group, this.#store);
-    const bootMs = summarizeDurations(this.#startTimes.get(group.id) ?? [])?.p90Ms ?? UNKNOWN_START_MS;
+    const bootMs = expectedStartMs(this.#startTimes.get(group.id));
     return scheduleOf(
       schedules,
       { names: facts.namesOf(group), min: Math.min(group.min, allowed), max: Math.min(group.max, allowed), bootMs },
@@ -92,7 +88,8 @@ export function limitsIn(pool: GroupLimits, schedule: GroupSchedule | undefined)
   return { min: schedule?.min?.value ?? pool.min, max: schedule?.max?.value ?? pool.max };
 }
 
-function scheduledPauses(schedule: GroupSchedule | undefined): readonly Pause[] {
+/** What rules pause, as people's pauses are written. */
+export function scheduledPauses(schedule: GroupSchedule | undefined): readonly Pause[] {
   const { pause, scaleDown } = schedule ?? {};
   const said = pause ?? scaleDown;
   if (said === undefined) return [];

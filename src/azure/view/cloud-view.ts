@@ -138,6 +138,9 @@ export class CloudViewBuilder {
       ...(unused.length === 0 ? {} : { optionsWithoutGroup: unused }),
       ...(idle.length === 0 ? {} : { rulesWithoutGroup: idle }),
       ...defined({ managedCluster: managedClusterOf(this.#deps.options) }),
+      ...(store.selection.schedules === undefined || store.selection.schedules.rules.length === 0
+        ? {}
+        : { schedules: store.selection.schedules }),
       ...(scheduleFindings.length === 0 ? {} : { scheduleFindings }),
       ...(idlePauses.length === 0 ? {} : { pausesWithoutGroup: idlePauses }),
     };

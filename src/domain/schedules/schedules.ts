@@ -2,6 +2,7 @@
  * What schedules say of one group at one time. Of several rules that hold, the last one that says something about a matter decides it. Rules move
  * inside the limits of the pool, and no minimum passes the maximum. Must not know where rules are written.
  */
+import { summarizeDurations } from '../history.ts';
 import { defined } from '../../lib/defined.ts';
 import { spanAt, timetableAt, type Timetable } from './times.ts';
 import { isRuleFor, type GroupSchedule, type Said, type ScheduleRule, type Schedules, type ScheduleStatements } from '../schedule-rules.ts';
@@ -16,21 +17,33 @@ export interface ScheduledGroup {
   readonly bootMs: number;
 }
 
-/** undefined: no rule is about the group now. */
-export function scheduleOf(schedules: Schedules, group: ScheduledGroup, nowMs: number): GroupSchedule | undefined {
-  if (schedules.rules.length === 0) return undefined;
-  const table = timetableAt(schedules, nowMs);
+const STEP_MS = 5 * 60_000;
+
+/** How long a node is expected to take until it is ready. `times`: those of the last ones. */
+export function expectedStartMs(times: readonly number[] = []): number {
+  // guard: nodes that were prepared do not lose their minimum because they came sooner than others
+  return Math.max(1, Math.ceil((summarizeDurations(times)?.p90Ms ?? 0) / STEP_MS)) * STEP_MS;
+}
+
+/** undefined: no rule is about the group. `table`: of these rules, if `nowMs` is not the time of this loop. */
+export function scheduleOf(
+  schedules: Schedules,
+  group: ScheduledGroup,
+  nowMs: number,
+  table: Timetable = timetableAt(schedules, nowMs),
+): GroupSchedule | undefined {
   const rules = schedules.rules.filter((rule) => isRuleFor(rule, group.names));
+  if (rules.length === 0) return undefined;
   const now = holdingAt(rules, table, nowMs);
   const limits = withEarlyMinimum(limitsAt(now, group), { rules, table, group, nowMs });
-  const said = defined({
+  return defined({
     ...limits,
     headroom: lastWord(now, 'headroom'),
     repack: lastWord(now, 'repack'),
     scaleDown: removalsOff(now, { rules, table, nowMs }),
     pause: pauseOf(now),
+    pool: { names: group.names, min: group.min, max: group.max },
   });
-  return Object.keys(said).length === 0 ? undefined : { ...said, pool: { min: group.min, max: group.max } };
 }
 
 /** A rule that holds, and until when. */

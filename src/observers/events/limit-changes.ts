@@ -18,7 +18,7 @@ export function limitChanges(events: Pick<EventRecorder, 'record'>, namespace: s
   let before: ReadonlyMap<NodeGroupId, Limits> = new Map();
   return ({ observation }) => {
     if (observation === undefined) return;
-    const now = new Map<NodeGroupId, Limits>(observation.cloud.groups.map((group) => [group.id, group]));
+    const now = new Map<NodeGroupId, Limits>(observation.cloud.groups.map((group) => [group.id, ownLimits(group)]));
     for (const [id, to] of now) {
       const from = before.get(id);
       const message = from === undefined ? undefined : describeChange(id, from, to);
@@ -28,6 +28,11 @@ export function limitChanges(events: Pick<EventRecorder, 'record'>, namespace: s
     }
     before = now;
   };
+}
+
+/** Without schedules, whose rules have events of their own. */
+function ownLimits({ minSize, maxSize, maxFrom, schedule }: NodeGroup): Limits {
+  return { minSize: schedule?.pool.min ?? minSize, maxSize: schedule?.pool.max ?? maxSize, maxFrom };
 }
 
 /** undefined: they are the same. */

@@ -9,6 +9,7 @@ import type { Observation } from '../../domain/observation.ts';
 import type { ScaleDownPlan } from '../../domain/plan.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { StatusValue } from '../../domain/ports/records.ts';
+import { describeSchedule } from '../../planning/explain/schedule-text.ts';
 import { isGroupHealthy, clusterProblem, reasonNotToAct } from '../../planning/state/cluster-health.ts';
 import { describeHold, lastingHolds } from '../../planning/state/held-groups.ts';
 import { countNodes, type NodeCounts } from '../../planning/state/node-counts.ts';
@@ -100,6 +101,7 @@ function describeGroup(group: NodeGroup, details: GroupInput): StatusMap {
     ...(frozen === undefined ? {} : { frozen: cut(frozen) }),
     ...(deletionsWait === undefined ? {} : { deletionsWait: cut(deletionsWait) }),
     ...pausedOf(group),
+    ...scheduledOf(group, input),
     ...aksCountOf(group),
     ...heldFor(group, input),
     health: condition(`health/${group.id}`, healthy ? 'Healthy' : 'Unhealthy', sizes),
@@ -111,6 +113,11 @@ function describeGroup(group: NodeGroup, details: GroupInput): StatusMap {
 function pausedOf({ blocks }: NodeGroup): StatusMap {
   const paused = describePauses(blocks);
   return paused === undefined ? {} : { paused: cut(paused) };
+}
+
+function scheduledOf({ schedule }: NodeGroup, { observation }: StatusInput): StatusMap {
+  const says = describeSchedule(schedule, observation.nowMs);
+  return says.length === 0 ? {} : { schedule: cut(says.join('; ')) };
 }
 
 /** A warning for the people who run `az aks` commands. */

@@ -6,11 +6,18 @@ import { Facts, type Fact, Section } from '../parts/sections.tsx';
 import { counted, formatAge, formatCount } from '../parts/text.ts';
 import { Past, Waits } from './past.tsx';
 
+function scheduleFacts({ schedule, ahead = [] }: PoolAnswer): readonly Fact[] {
+  if (schedule === undefined) return [];
+  const next = ahead.slice(0, 3).map(({ local, text }): Fact => ['Next', `${local}: ${text}`]);
+  return [['Schedule', schedule.join('; ') || 'no rule holds now'], ...next];
+}
+
 export function PoolBody({ pool }: { readonly pool: PoolAnswer }) {
   const { template, stockouts, quotas, waits, reservation } = pool;
   const facts: readonly Fact[] = [
     ['Nodes', `min ${pool.min}, ready ${pool.ready}, upcoming ${pool.upcoming}, target ${pool.target ?? 'unknown'}, max ${pool.max}`],
     ['Paused', pool.paused],
+    ...scheduleFacts(pool),
     ['Counts', `Azure ${pool.target ?? 'unknown'}, AKS ${pool.aksCount ?? 'unknown'}, nodes ${pool.registered}`],
     ['Size', `${pool.vmSize}, ${pool.priority}`],
     ['Zones', pool.zones.join(', ') || undefined],

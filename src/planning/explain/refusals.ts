@@ -16,10 +16,16 @@ interface Explanation {
 }
 
 /** The group that a reason is about, as far as it is known. */
-type NamedGroup = Pick<NodeGroup, 'id'> & Partial<Pick<NodeGroup, 'target'>>;
+type NamedGroup = Pick<NodeGroup, 'id'> & Partial<Pick<NodeGroup, 'target' | 'schedule'>>;
 
 export function explainSkip(reason: SkipReason, group: NamedGroup | undefined): Explanation {
   return { reason: reason.kind, detail: asOneReason(detailOf(reason, group)) };
+}
+
+/** Which rule of a schedule sets the maximum, if one does. */
+function byRule(group: NamedGroup | undefined): string {
+  const said = group?.schedule?.max;
+  return said === undefined ? '' : `, by schedule rule ${said.rule}`;
 }
 
 function detailOf(reason: SkipReason, group: NamedGroup | undefined): string {
@@ -29,7 +35,7 @@ function detailOf(reason: SkipReason, group: NamedGroup | undefined): string {
       const size = group?.target?.known === true ? group.target.value : reason.max;
       return size > reason.max
         ? `above its maximum (${size} nodes, the maximum is ${reason.max})`
-        : `at its maximum (${reason.max} of ${reason.max} nodes)`;
+        : `at its maximum (${reason.max} of ${reason.max} nodes${byRule(group)})`;
     }
     case 'cluster-limit':
       return `${described}: ${[reason, ...(reason.also ?? [])].map(describeUsage).join(', and ')}`;

@@ -219,8 +219,9 @@ function utilizationAndThreshold(
 }
 
 /** The reason, with the minimum size. */
-export function minimumSizeReason({ minSize }: NodeGroup): Pick<UnremovableNode, 'reason' | 'detail'> {
-  return { reason: 'NodeGroupMinSizeReached', detail: `its node group is at its minimum size of ${minSize}` };
+export function minimumSizeReason({ minSize, schedule }: NodeGroup): Pick<UnremovableNode, 'reason' | 'detail'> {
+  const rule = schedule?.min === undefined ? '' : `, by schedule rule ${schedule.min.rule}`;
+  return { reason: 'NodeGroupMinSizeReached', detail: `its node group is at its minimum size of ${minSize}${rule}` };
 }
 
 function isAtMinimum(group: NodeGroup, context: ScaleDownContext): boolean {

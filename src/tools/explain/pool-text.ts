@@ -27,6 +27,7 @@ export function poolParts(answer: PoolAnswer, { nowMs, width, currency }: TextLo
         ],
         ['Counts', describeCounts(answer)],
         ['Paused', answer.paused ?? ''],
+        ...scheduleFacts(answer),
         ['Size', size.filter((part) => part !== '').join(', ')],
         ['Paid', answer.paid === undefined ? '' : describePaid(answer.paid)],
         ...(answer.headroom ?? []).map(({ sentence }): Fact => ['Headroom', sentence]),
@@ -50,6 +51,14 @@ export function poolParts(answer: PoolAnswer, { nowMs, width, currency }: TextLo
     ),
     table([text('WHEN'), text('CHANGE'), text('BY'), text('WHY')], changeLines(answer.changes, nowMs), width),
     noChanges(answer, nowMs),
+  ];
+}
+
+function scheduleFacts({ schedule, ahead = [] }: PoolAnswer): readonly Fact[] {
+  if (schedule === undefined) return [];
+  return [
+    ['Schedule', schedule.length === 0 ? 'no rule holds now' : schedule.join('; ')],
+    ...ahead.slice(0, 3).map(({ local, text: says }): Fact => ['Next', `${local}: ${says}`]),
   ];
 }
 

@@ -14,6 +14,9 @@ import { applyWhatIf, hasChanges, type WhatIf } from './what-if.ts';
 import { colourChoice, coloursOf } from '../../cli/text/colours.ts';
 import { widthOf } from '../../cli/text/text-layout.ts';
 import { EXIT_FAILED, EXIT_OK, type Terminal } from '../../cli/process/process.ts';
+import { defined } from '../../lib/defined.ts';
+import { parseDurationMs } from '../../lib/duration.ts';
+import { configError } from '../../lib/errors.ts';
 import { splitSettings } from '../../cli/process/split-settings.ts';
 import { wrongArguments } from '../../cli/process/wrong-arguments.ts';
 
@@ -41,6 +44,7 @@ Options:
   --dump FILE       a decision that the daemon recorded (--dump-directory), with its timers and
                     configuration: repeats that decision, and adds the decision that its loop
                     did not make (increases or removals)
+  --schedule SPAN   also show what schedules change in this time, such as 7d (31d at most)
   --all             name every pool, pod and node, on lines of any length
   --fail-on-pending exit with code 1 if pods stay pending
   --color WHEN      always, never or auto: on a terminal, unless NO_COLOR is set (default)
@@ -73,6 +77,7 @@ const OPTIONS = {
   dump: { type: 'string' },
   color: { type: 'string' },
   json: { type: 'boolean' },
+  schedule: { type: 'string' },
   all: { type: 'boolean' },
   'fail-on-pending': { type: 'boolean' },
   'what-if': { type: 'boolean' },
@@ -94,10 +99,20 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
   const { input, reader, lacksMemory = false } = await readPlanInput(given, { settings, manifests }, terminal);
   const addPods = manifests.length === 0 ? [] : podsToAdd(manifests, reader, input.observation.cluster);
   const whatIf = { addPods, setMax: given['set-max'] ?? [], cordon: given.cordon ?? [] };
-  const report = planReport(hasChanges(whatIf) ? changedInput(input, whatIf) : input);
+  const scheduled = { ...input, ...defined({ scheduleForMs: spanOf(given.schedule) }) };
+  const report = planReport(hasChanges(whatIf) ? changedInput(scheduled, whatIf) : scheduled);
   const lacks = lacksMemory ? `${WITHOUT_MEMORY}\n` : '';
   terminal.out(given.json === true ? `${JSON.stringify(report, undefined, 2)}\n` : `${lacks}${renderFor(terminal, report, given)}`);
   return given['fail-on-pending'] === true && report.summary.podsPending > 0 ? EXIT_FAILED : EXIT_OK;
+}
+
+const MOST_AHEAD_MS = 31 * 86_400_000;
+
+function spanOf(written: string | undefined): number | undefined {
+  if (written === undefined) return undefined;
+  const ms = parseDurationMs(written, { days: true });
+  if (ms !== undefined && ms >= 60_000 && ms <= MOST_AHEAD_MS) return ms;
+  throw configError(`--schedule is "${written}"; it must be a time such as 7d or 36h, of at most 31d.`);
 }
 
 function renderFor(terminal: Terminal, report: PlanReport, { all = false, color }: ReturnType<typeof readOptions>): string {

@@ -20,6 +20,7 @@ import { ObjectCollector } from './collect-objects.ts';
 import { recordedInput } from './from-dump.ts';
 import { expiredTimers, stateWithoutHistory, storedPrices } from './assumed-history.ts';
 import { isUnranked } from './read-pod.ts';
+import { withSchedules } from './scheduled-pools.ts';
 import { cloudOf, daemonsOf, regionOf } from './pools-from-file.ts';
 import { stopSignals, systemClock, type Terminal } from '../../cli/process/process.ts';
 import type { Observation } from '../../domain/observation.ts';
@@ -128,7 +129,7 @@ async function fromFiles(given: PlanSources, manifests: readonly FileObject[], t
   const pools = readPools(poolsFile, readFile(poolsFile, terminal));
   const config = given.config === undefined ? undefined : { name: given.config, text: readFile(given.config, terminal) };
   const arePriced = pools.some(({ price }) => price !== undefined);
-  const loaded = loadPolicy(config, arePriced);
+  const loaded = loadPolicy(config, { pricedElsewhere: arePriced, readFile: terminal.readFile });
   const taints = loaded.policy.cluster?.taints;
   const givenMs = given.now === undefined ? undefined : timeOf(given.now);
   const shared = createPodProjection(names);
@@ -140,7 +141,12 @@ async function fromFiles(given: PlanSources, manifests: readonly FileObject[], t
   const { cluster: present, assumedOwnerKinds, deletedPods } = clusterOf(content, reader);
   const cluster = { ...present, daemonSets: [...present.daemonSets, ...daemonsOf(pools, present)] };
   const region = regionOf(cluster, pools, objects);
-  const observation = { loopId: 1, nowMs, cluster, cloud: cloudOf(pools, cluster, { names, nowMs, region, taints }) };
+  const observation = {
+    loopId: 1,
+    nowMs,
+    cluster,
+    cloud: withSchedules(cloudOf(pools, cluster, { names, nowMs, region, taints }), loaded.schedules, nowMs),
+  };
   return {
     input: {
       observation,

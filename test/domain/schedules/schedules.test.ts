@@ -1,7 +1,7 @@
 /** What rules say of a group at a time: their order, their bounds, and nodes that are ready when a rule begins. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { scheduleOf, type ScheduledGroup } from '../../../src/domain/schedules/schedules.ts';
+import { expectedStartMs, scheduleOf, type ScheduledGroup } from '../../../src/domain/schedules/schedules.ts';
 import { MAX_POOL_NODES } from '../../../src/domain/platform-limits.ts';
 import { NO_SCHEDULES, type ScheduleRule } from '../../../src/domain/schedule-rules.ts';
 import { casesOf } from '../../support/property-runs.ts';
@@ -58,7 +58,7 @@ describe('rules that hold', () => {
     const found = scheduleOf(schedules, GROUP, at('12:00'));
     expect(found?.min).toEqual({ value: 6, rule: 1, untilMs: at('18:30'), zone: 'Europe/Berlin' });
     expect(found?.scaleDown).toEqual({ value: 'off', rule: 2, untilMs: at('19:00'), zone: 'Europe/Berlin' });
-    expect(found?.pool).toEqual({ min: 1, max: 10 });
+    expect(found?.pool).toEqual({ names: GROUP.names, min: 1, max: 10 });
   });
 
   it('are nothing without rules', () => {
@@ -117,4 +117,13 @@ it('no rule passes the limits of a pool or of AKS, and no minimum the maximum', 
     ),
     casesOf(11, 100),
   );
+});
+
+it.each([
+  ['none was seen', [], 5],
+  ['they are fast', [1, 1], 5],
+  ['nine of ten need at most that', [6, 6, 6, 6, 6, 6, 6, 6, 6, 40], 10],
+  ['it is a whole step', [10], 10],
+])('a start is expected to take a whole number of steps, if %s', (_, minutes, expected) => {
+  expect(expectedStartMs(minutes.map((each) => each * MINUTE)) / MINUTE).toBe(expected);
 });

@@ -8,7 +8,21 @@ export const SCHEDULE_GUARDS: readonly GuardTable[] = [
     guards: [
       { title: "a rule moves no limit of a pool outside of the pool's own", change: ['Math.min(Math.max(value, least), most)', 'value'] },
       { title: 'no minimum of a rule passes a maximum', change: ['Math.min(inside(min.value), top?.value ?? most)', 'inside(min.value)'] },
+      {
+        title: 'nodes that were prepared do not lose their minimum because they came sooner than others',
+        change: [
+          'Math.max(1, Math.ceil((summarizeDurations(times)?.p90Ms ?? 0) / STEP_MS)) * STEP_MS',
+          'summarizeDurations(times)?.p90Ms ?? STEP_MS',
+        ],
+      },
       { title: 'outside of the windows for removals nothing is removed', change: 'always' },
+    ],
+  },
+  {
+    test: 'test/tools/plan/plan.test.ts',
+    guards: [
+      { title: 'no fix raises the maximum of a pool where a schedule holds it', row: 'plan with schedules' },
+      { title: 'no fix lowers the minimum of a pool where a schedule holds it', row: 'plan with schedules' },
     ],
   },
   {

@@ -318,3 +318,73 @@ describe('list prices that a daemon kept', () => {
     else expect(answer.notes?.join()).toContain(note);
   });
 });
+
+describe('plan with schedules', () => {
+  const config =
+    'schedules: {zone: Europe/Berlin, rules: [{pools: [general], days: Mon-Fri, from: "07:30", to: "19:30", min: 3}, {pools: [gen*], max: 4}]}';
+  const files = { 'c.json': listOf(nodeJson('n-0', 'general')), 'p.yaml': POOLS, 'k.yaml': config };
+  const busyNodes = [nodeJson('n-0', 'general'), podJson('a', '3500m', { on: 'n-0' })];
+  const ask = [...ASK, '--config=k.yaml', '--now=2026-11-27T12:00:00Z'];
+
+  it('grows a pool to the minimum that a rule sets', async () => {
+    const { scaleUp, pools } = await planAnswer(ask, files);
+    expect(scaleUp.increases).toEqual([{ group: 'general', from: 1, to: 3, pods: [] }]);
+    expect(pools.find(({ group }) => group === 'general')).toMatchObject({ max: 4 });
+  });
+
+  it('prints what rules change next, as text and for programs', async () => {
+    const { schedule } = await planAnswer([...ask, '--schedule=80h'], files);
+    expect(schedule).toEqual([
+      {
+        group: 'general',
+        min: 1,
+        max: 5,
+        steps: [
+          {
+            at: '2026-11-27T12:00:00.000Z',
+            local: '2026-11-27 13:00 Europe/Berlin',
+            min: 3,
+            max: 4,
+            text: 'min 3 (rule 1), max 4 (rule 2)',
+            rules: [1, 2],
+          },
+          { at: '2026-11-27T18:30:00.000Z', local: '2026-11-27 19:30 Europe/Berlin', min: 1, max: 4, text: 'max 4 (rule 2)', rules: [2] },
+          {
+            at: '2026-11-30T06:25:00.000Z',
+            local: '2026-11-30 07:25 Europe/Berlin',
+            min: 3,
+            max: 4,
+            text: 'min 3 (rule 1, prepared for 07:30 Europe/Berlin), max 4 (rule 2)',
+            rules: [1, 2],
+          },
+          { at: '2026-11-30T18:30:00.000Z', local: '2026-11-30 19:30 Europe/Berlin', min: 1, max: 4, text: 'max 4 (rule 2)', rules: [2] },
+        ],
+      },
+    ]);
+    const { out } = await plan([...ask, '--schedule=80h'], files);
+    expect(out).toMatch(/general +now +3 +4 +min 3 \(rule 1\), max 4 \(rule 2\)/);
+    expect(out).toMatch(/2026-11-30 07:25 Europe\/Berlin +3 +4/);
+  });
+
+  it('names the rule that stops a pool, and prints no fix that would not help', async () => {
+    const rules = 'schedules: {rules: [{max: 1}, {min: 3}]}';
+    const stopped = {
+      ...files,
+      'c.json': listOf(...busyNodes, podJson('w', '3')),
+      'k.yaml': rules,
+      'p.yaml': '- {name: general, vmSize: Standard_D4s_v5, min: 0, max: 5}\n',
+    };
+    const { scaleUp, scaleDown } = await planAnswer(ask, stopped);
+    expect(scaleUp.helpless[0]?.groups[0]).toMatchObject({
+      group: 'general',
+      reason: 'max-size',
+      detail: 'at its maximum (1 of 1 nodes, by schedule rule 1)',
+    });
+    expect(JSON.stringify(scaleUp)).not.toContain('raise the maximum');
+    expect(scaleDown.unremovable[0]).toMatchObject({ detail: 'its node group is at its minimum size of 1, by schedule rule 2' });
+  });
+
+  it('refuses a time that cannot be read', async () => {
+    expect((await plan([...ask, '--schedule=soon'], files)).err).toContain('--schedule is "soon"; it must be a time such as 7d');
+  });
+});

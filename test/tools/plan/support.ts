@@ -40,6 +40,25 @@ const ANSWER = z.strictObject({
       discount: z.strictObject({ listPerHour: z.number(), percent: z.number() }).optional(),
     }),
   ),
+  schedule: z
+    .array(
+      z.strictObject({
+        group: z.string(),
+        min: z.number(),
+        max: z.number(),
+        steps: z.array(
+          z.strictObject({
+            at: z.string(),
+            local: z.string(),
+            min: z.number(),
+            max: z.number(),
+            text: z.string(),
+            rules: z.array(z.number()),
+          }),
+        ),
+      }),
+    )
+    .optional(),
   owners: z.record(z.string(), z.string()),
   exclusion: z.string().optional(),
   scaleUp: z.strictObject({

@@ -32,7 +32,9 @@ export function remediesForStop(skip: SkipReason, input: CandidateInput): Remedi
 const ATOMIC_STEPS = [1, 2, 4, 8, 16];
 
 function remediesForMaximum(group: NodeGroup): Remedies {
-  const { id, maxSize: from, target } = group;
+  const { id, maxSize: from, target, schedule } = group;
+  // guard: no fix raises the maximum of a pool where a schedule holds it
+  if (schedule?.max !== undefined && from < schedule.pool.max) return undefined;
   const size = target.known ? Math.max(target.value, from) : from;
   if (!isWhole(group)) return [[[(nodes) => ({ kind: 'raise-maximum', group: id, from, to: size + nodes }), 1]]];
   return ATOMIC_STEPS.map((step) => [[{ kind: 'raise-maximum', group: id, from, to: size + step }, 1 + step / 100]]);

@@ -19,6 +19,7 @@ import { countNodes } from '../../state/node-counts.ts';
 import { isClosedFor } from '../../state/stockouts.ts';
 import { type HeadroomRow, headroomRows } from '../headroom-rows.ts';
 import { explainSkip } from '../refusals.ts';
+import { describeSchedule, stepsAhead, type StepAhead } from '../schedule-text.ts';
 import { increasesOfGroup, type RememberedIncrease } from './accepted.ts';
 import { describeWait, waitsOf, type GroupWait } from './group-waits.ts';
 import { changesOfPool, type PastChange } from './past-changes.ts';
@@ -74,6 +75,10 @@ export interface PoolAnswer {
   readonly changesSince?: string;
   /** Capacity writes that Azure's rate limit of the pool had left after the last one. Absent if that is not known. */
   readonly writeTokens?: { readonly left: number; readonly of: number; readonly at: string };
+  /** What schedules say of it now; empty: nothing. Absent if no rule is about it. */
+  readonly schedule?: readonly string[];
+  /** What they change in the next day. Absent if nothing. */
+  readonly ahead?: readonly StepAhead[];
   /** How long the last increases took until their nodes were ready. Absent if none was seen. */
   readonly readyTime?: DurationSummary;
 }
@@ -127,6 +132,8 @@ export function answerPool(answer: AnswerInput, name: string): PoolAnswer | unde
 
 type MaybeKnown =
   | 'paused'
+  | 'schedule'
+  | 'ahead'
   | 'changesSince'
   | 'readyTime'
   | 'target'
@@ -141,6 +148,7 @@ function knownOf({ input, history, remainingWrites }: AnswerInput, group: NodeGr
   const { observation, state, policy } = input;
   return defined({
     paused: describePauses(group.blocks),
+    ...scheduleFacts(group, { observation, state }),
     changesSince: history === undefined ? undefined : new Date(history.sinceMs).toISOString(),
     readyTime: summarizeDurations(state.readyTimes.get(group.id) ?? []),
     target: group.target.known ? group.target.value : undefined,
@@ -150,6 +158,14 @@ function knownOf({ input, history, remainingWrites }: AnswerInput, group: NodeGr
     writeTokens: tokensOf(remainingWrites?.(group.id)),
     template: group.template === undefined ? undefined : templateOf(group.template, nodesOf(group, observation)),
   });
+}
+
+const AHEAD_MS = 24 * 3_600_000;
+
+function scheduleFacts(group: NodeGroup, input: Parameters<typeof stepsAhead>[1]): Partial<Pick<PoolAnswer, 'schedule' | 'ahead'>> {
+  if (group.schedule === undefined) return {};
+  const ahead = stepsAhead(group, input, AHEAD_MS).slice(1);
+  return defined({ schedule: describeSchedule(group.schedule, input.observation.nowMs), ahead: ahead.length === 0 ? undefined : ahead });
 }
 
 function paidOf({ observation, policy }: AnswerInput['input'], { vmSize, priority }: NodeGroup): PoolAnswer['paid'] {

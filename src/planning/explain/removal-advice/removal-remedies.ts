@@ -64,7 +64,9 @@ function remediesForAnnotation({ name, disabledBecause }: Node): readonly Remova
 const SYSTEM_MODE = { key: 'kubernetes.azure.com/mode', value: 'system' } as const;
 
 /** One node fewer may free another node of the group. */
-function remediesForMinimum({ id, minSize }: NodeGroup, { labels }: Node): readonly RemovalRemedy[] {
+function remediesForMinimum({ id, minSize, schedule }: NodeGroup, { labels }: Node): readonly RemovalRemedy[] {
+  // guard: no fix lowers the minimum of a pool where a schedule holds it
+  if (schedule?.min !== undefined && minSize > schedule.pool.min) return [];
   const least = labels[SYSTEM_MODE.key] === SYSTEM_MODE.value ? 1 : 0;
   const sizes = [...new Set([1, 2, 4, 8, minSize].map((step) => Math.max(least, minSize - step)))].filter((size) => size < minSize);
   return sizes.map((to, at) => ({ changes: [{ kind: 'lower-minimum', group: id, from: minSize, to }], effort: 1 + at / 10 }));

@@ -27,6 +27,8 @@ export interface PlanInput {
   readonly file?: FileContent;
   /** Of the prices. Absent if it is unknown. */
   readonly currency?: string;
+  /** How far ahead schedules are shown, milliseconds. If absent, not at all. */
+  readonly scheduleForMs?: number;
   /** If present, a loop of the daemon had this input, and its decision is repeated. */
   readonly recorded?: RecordedTurn;
 }

@@ -16,6 +16,7 @@ import { wasteRows, type WasteRow } from '../../../planning/explain/removal-advi
 import type { Advice } from '../../../planning/explain/advice/fix.ts';
 import { type HeadroomRow, headroomRows } from '../../../planning/explain/headroom-rows.ts';
 import { waitedGroups } from '../../../planning/scale-down/full-groups.ts';
+import { stepsAhead, type StepAhead } from '../../../planning/explain/schedule-text.ts';
 import { formatSpan } from '../../../planning/explain/spans.ts';
 import type { ScaleUpInput } from '../../../planning/scale-up/plan-input.ts';
 import { ClusterSnapshot } from '../../../scheduling/snapshot/cluster-snapshot.ts';
@@ -40,6 +41,8 @@ export interface PlanReport {
   /** What the file lacks and what that could change. Absent for other sources, and if nothing is missing. */
   readonly lacks?: readonly MissingKind[];
   readonly pools: readonly PoolReport[];
+  /** With `--schedule`: what schedules change in each pool; the first step is what holds now. */
+  readonly schedule?: readonly PoolSchedule[];
   readonly scaleUp: ScaleUpReport;
   /** Room that is kept free by configuration. Absent if none is configured. */
   readonly headroom?: readonly HeadroomRow[];
@@ -52,6 +55,14 @@ export interface PlanReport {
   /** What repacking would save in every pool, with what is removed anyway. */
   readonly repacking: RepackingDocument;
   readonly notes?: readonly string[];
+}
+
+interface PoolSchedule {
+  readonly group: string;
+  /** The limits without schedules. */
+  readonly min: number;
+  readonly max: number;
+  readonly steps: readonly StepAhead[];
 }
 
 export interface PoolReport {
@@ -95,6 +106,7 @@ export function planReport(input: PlanInput): PlanReport {
     asOf: momentOf(input),
     ...(lacks.length === 0 ? {} : { lacks }),
     pools: [...groups.values()].map((group) => poolOf(group, policy.scaleUp)).sort(compareBy(({ group }) => group)),
+    ...(input.scheduleForMs === undefined ? {} : { schedule: schedulesIn(input, input.scheduleForMs) }),
     scaleUp: growth,
     ...(headroom.length === 0 ? {} : { headroom }),
     owners: ownersOf(scaleUp),
@@ -116,6 +128,16 @@ function ownersOf({ verdicts }: ScaleUpPlan): PlanReport['owners'] {
 function poolOf(group: NodeGroup, prices: PriceSources): PoolReport {
   const { id, vmSize, zones, target, maxSize } = group;
   return { group: id, vmSize, zones, ...(target.known ? { target: target.value } : {}), max: maxSize, ...nodePrice(prices, group) };
+}
+
+function schedulesIn(input: PlanInput, forMs: number): readonly PoolSchedule[] {
+  return input.observation.cloud.groups
+    .map((group) => {
+      const { min, max } = group.schedule?.pool ?? { min: group.minSize, max: group.maxSize };
+      return { group: group.id, min, max, steps: stepsAhead(group, input, forMs) };
+    })
+    .filter(({ steps }) => steps.length > 0)
+    .sort(compareBy(({ group }) => group));
 }
 
 /** Times before the epoch, or at it, stand for unknown times. */

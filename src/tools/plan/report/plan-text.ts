@@ -27,6 +27,7 @@ export function renderPlan(report: PlanReport, options: TextOptions): string {
     headroomTable(report, options),
     pendingTable(report, options),
     poolTable(report, options),
+    scheduleTable(report, options),
     removalTable(report, options),
     unremovableTable(report, options),
     repackingLines(report, options),
@@ -63,6 +64,23 @@ function cutTable({ columns, rows, others, most }: TableInput, { width, all }: T
 const sumOf = (rows: Rows, column: number): string =>
   amount(rows.reduce((sum, row) => sum + Number((row[column] ?? '0').replaceAll(' ', '')), 0));
 const MORE = 'names: --all';
+
+/** Every step, whatever their number: people asked for them. */
+function scheduleTable({ schedule }: PlanReport, { width, all }: TextOptions): string {
+  if (schedule === undefined) return '';
+  const rows = schedule.flatMap(({ group, steps }) =>
+    steps.map(({ local, min, max, text: says }, index) => [
+      index === 0 ? group : '',
+      index === 0 ? 'now' : local,
+      amount(min),
+      amount(max),
+      says,
+    ]),
+  );
+  if (rows.length === 0) return 'No rule of schedules is about a pool.';
+  const columns = [text('SCHEDULE'), text('FROM'), number('MIN'), number('MAX'), { ...text('BY'), flex: 'cut' as const }];
+  return table(columns, rows, all ? Number.POSITIVE_INFINITY : width);
+}
 
 function increaseTable(report: PlanReport, options: TextOptions): string {
   const { scaleUp, summary } = report;

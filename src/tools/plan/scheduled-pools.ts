@@ -1,0 +1,31 @@
+/** What schedules of the configuration say of the pools of a file, as the daemon's view of Azure has it. */
+import { limitsIn, scheduledPauses } from '../../azure/groups/group-schedules.ts';
+import { pauseBlocks } from '../../azure/groups/pauses.ts';
+import type { NodeGroup } from '../../domain/node-group.ts';
+import type { CloudView } from '../../domain/observation.ts';
+import type { Schedules } from '../../domain/schedule-rules.ts';
+import { expectedStartMs, scheduleOf } from '../../domain/schedules/schedules.ts';
+import { defined } from '../../lib/defined.ts';
+
+export function withSchedules(cloud: CloudView, schedules: Schedules, nowMs: number): CloudView {
+  if (schedules.rules.length === 0) return cloud;
+  return { ...cloud, schedules, groups: cloud.groups.map((group) => scheduled(group, schedules, nowMs)) };
+}
+
+function scheduled(group: NodeGroup, schedules: Schedules, nowMs: number): NodeGroup {
+  const { id, minSize: min, maxSize: max, template } = group;
+  const pool = template?.labels['kubernetes.azure.com/agentpool'];
+  const names = pool === undefined ? [id] : [id, pool];
+  const schedule = scheduleOf(schedules, { names, min, max, bootMs: expectedStartMs() }, nowMs);
+  if (schedule === undefined) return group;
+  const limits = limitsIn({ min, max }, schedule);
+  const paused = pauseBlocks({ pauses: scheduledPauses(schedule), unreadable: [] }, names, nowMs);
+  return {
+    ...group,
+    schedule,
+    minSize: limits.min,
+    maxSize: limits.max,
+    blocks: { ...group.blocks, ...defined(paused) },
+    options: { ...group.options, ...defined({ headroom: schedule.headroom?.value }) },
+  };
+}
