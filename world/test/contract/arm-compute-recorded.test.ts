@@ -31,7 +31,7 @@ function tokens(answer: Answer): readonly string[] {
     .map((part) => part.replace('Microsoft.Compute/', ''));
 }
 
-function itemsOf({ text }: Answer): readonly JsonObject[] {
+function itemsOf({ text }: Pick<Answer, 'text'>): readonly JsonObject[] {
   const { value } = JSON.parse(text) as { readonly value: readonly JsonObject[] };
   return value;
 }
@@ -304,6 +304,19 @@ describe('documents, as recorded', () => {
         row('standardNDSFamily', 'Standard NDS Family vCPUs', 0, 0),
       ]),
     );
+  });
+
+  // Recorded by Azure's CLI, August 2024.
+  it('a set says of each size how many instances it may have', async () => {
+    const rig = await startRig(aWorld([aPool('a')]));
+    const { json, text } = await rig.call('GET', `${setPath(rig, 'a')}/skus?${VERSION}`);
+    expect(Object.keys(json)).toEqual(['value']);
+    const ofSize = (name: string) => ({
+      resourceType: 'Microsoft.Compute/virtualMachineScaleSets',
+      sku: { name, tier: 'Standard' },
+      capacity: { minimum: 0, maximum: 1_000, defaultCapacity: 1, scaleType: 'Automatic' },
+    });
+    expect(itemsOf({ text })).toEqual(expect.arrayContaining([ofSize('Standard_B2s'), ofSize('Standard_D4s_v5')]));
   });
 
   // Recorded of three clusters by azure-powershell and in AKS's own log, November and December 2025.

@@ -125,8 +125,8 @@ describe('what stands around the cluster', () => {
   it('sizes of the region and of a set, through the client of Compute', async () => {
     const sizes = await collect(rig().compute.virtualMachineSizes.list('westeurope'));
     expect(sizes.find(({ name }) => name === 'Standard_D4s_v5')).toMatchObject({ numberOfCores: 4, memoryInMB: 16_384 });
-    const [sku] = await collect(rig().compute.virtualMachineScaleSets.listSkus(RG, rig().set('a')));
-    expect(sku).toMatchObject({ sku: { name: 'Standard_D4s_v5' }, capacity: { minimum: 0, scaleType: 'Automatic' } });
+    const skus = await collect(rig().compute.virtualMachineScaleSets.listSkus(RG, rig().set('a')));
+    expect(skus.find(({ sku }) => sku?.name === 'Standard_D4s_v5')).toMatchObject({ capacity: { minimum: 0, scaleType: 'Automatic' } });
     await expect(collect(rig().compute.virtualMachineScaleSets.listSkus(RG, 'other'))).rejects.toMatchObject({ statusCode: 404 });
   });
 
