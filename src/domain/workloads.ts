@@ -119,6 +119,8 @@ export interface PodGroup {
   readonly uid: string;
   /** So many of its pods must have a place before one of them starts. If absent, each starts alone. */
   readonly minCount?: number;
+  /** The label whose value the nodes of all its pods share (`schedulingConstraints`). If absent, they may run anywhere. */
+  readonly topologyKey?: string;
   /** Its owner allows disruptions of all of its pods together only (`disruptionMode`). */
   readonly disruptedAsWhole?: true;
 }
@@ -145,6 +147,14 @@ function policyIdOf(namespace: string, gang: string): string {
   return `${namespace}/${gang.split('/').slice(0, 2).join('/')}`;
 }
 
+/** Marks pods of a group whose nodes share a label's value, in the planner's shapes alone: it is no valid name, so no pod of a cluster has it. */
+export const POD_GROUP_LABEL = 'pod group of aks-autoscaler';
+
+/** The group that the pod names, if it is known. */
+export function podGroupOf({ namespace, shape }: Pick<Pod, 'namespace' | 'shape'>, known: PodGroups): PodGroup | undefined {
+  return shape.gang === undefined ? undefined : known.groups.get(policyIdOf(namespace, shape.gang));
+}
+
 /** What keeps pods from starting one by one: nothing, a group with a minimum, or a group that is not known (yet). */
 export type Membership =
   | { readonly kind: 'alone' }
@@ -157,7 +167,7 @@ const ALONE: Membership = { kind: 'alone' };
 export function membershipOf({ namespace, shape }: Pick<Pod, 'namespace' | 'shape'>, known: PodGroups | undefined): Membership {
   const title = shape.gang;
   if (title === undefined || known === undefined) return ALONE;
-  const group = known.groups.get(policyIdOf(namespace, title));
+  const group = podGroupOf({ namespace, shape }, known);
   if (group === undefined) {
     const why = known.unread === true ? 'has not been read yet' : 'does not exist';
     return { kind: 'unknown', why: `its ${title} ${why}` };

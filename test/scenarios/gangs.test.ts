@@ -69,3 +69,29 @@ it('a group gets all of its nodes at once or none, and a running one keeps its p
   expect([capacity(world, 'runs'), bound(world, 'runs')]).toEqual([2, 2]);
   expect(world.world.violations()).toEqual([]);
 });
+
+it('what Azure cannot give of a group comes from another pool, and a group that cannot start leaves no node behind', async () => {
+  const [first, none] = ['Standard_D4s_v5', 'Standard_E4s_v5'];
+  const world = await startedWorld({
+    spec: worldOf(
+      [
+        aPool({ name: 'first', count: 0, max: 4, vmSize: first, ...only('moves') }),
+        aPool({ name: 'second', count: 0, max: 4, vmSize: 'Standard_F4s_v2', ...only('moves') }),
+        aPool({ name: 'none', count: 0, max: 4, vmSize: none, ...only('fails') }),
+      ],
+      { stock: { [`${first}/0`]: 3, [`${none}/0`]: 2 } },
+    ),
+    flags: ['--scale-down-unneeded-time=2m', '--scale-down-delay-after-add=1m', '--initial-node-group-backoff-duration=30m'],
+  });
+  const { cluster } = world.world;
+  cluster.apply(POD_GROUP_DEFINITION);
+  await world.advance(MINUTE);
+  for (const name of ['moves', 'fails']) cluster.apply(podGroup(name, 4));
+  for (const name of ['moves', 'fails']) cluster.apply(members(name, 4));
+  await world.until('the first group runs', () => bound(world, 'moves') === 4, 20 * MINUTE);
+  expect(capacity(world, 'second')).toBeGreaterThan(0);
+  await world.until('nothing is left of the other', () => capacity(world, 'none') === 0, 20 * MINUTE);
+  await world.advance(5 * MINUTE);
+  expect([capacity(world, 'none'), bound(world, 'fails'), bound(world, 'moves')]).toEqual([0, 0, 4]);
+  expect(world.world.violations()).toEqual([]);
+});

@@ -18,6 +18,8 @@ interface PolicyJson {
 interface PodGroupJson extends ObjectJson {
   readonly spec?: {
     readonly schedulingPolicy?: PolicyJson;
+    /** At most one in 1.36 and 1.37. */
+    readonly schedulingConstraints?: { readonly topology?: readonly { readonly key?: string }[] | null } | null;
     /** `Pod` or `PodGroup` in 1.36; an object with `single` or `all` from 1.37 on. */
     readonly disruptionMode?: string | { readonly single?: object | null; readonly all?: object | null } | null;
   };
@@ -31,12 +33,14 @@ export function projectPodGroup(json: PodGroupJson): readonly KeyedPodGroup[] {
   const { namespace, name } = namesOf(json);
   const mode = json.spec?.disruptionMode ?? undefined;
   const asWhole = typeof mode === 'object' ? (mode.all ?? undefined) !== undefined : mode === 'PodGroup' || mode === 'All';
+  const key = json.spec?.schedulingConstraints?.topology?.[0]?.key;
   const group: PodGroup = {
     kind: 'PodGroup',
     namespace,
     name,
     uid: json.metadata?.uid ?? '',
     ...minimumOf(json.spec?.schedulingPolicy),
+    ...(key === undefined || key === '' ? {} : { topologyKey: key }),
     ...(asWhole ? { disruptedAsWhole: true } : {}),
   };
   return [[podGroupKey(namespace, `pod group ${name}`), group]];

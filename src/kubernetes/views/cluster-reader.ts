@@ -94,13 +94,7 @@ export class WatchedClusterReader implements ClusterReader {
     }
     const workloads = this.#workloads === undefined ? {} : { workloads: this.#workloads.current() };
     const capacity = this.#capacity === undefined ? {} : { capacity: this.#capacity.current() };
-    return {
-      ...this.#cluster.views(troubles),
-      stalenessMs,
-      ...workloads,
-      ...capacity,
-      ...defined({ podGroups: this.#podGroups.current() }),
-    };
+    return this.#podGroups.resolve({ ...this.#cluster.views(troubles), stalenessMs, ...workloads, ...capacity });
   }
 
   async readFresh(name: string, signal: AbortSignal): Promise<ReadNode | undefined> {

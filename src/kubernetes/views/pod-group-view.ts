@@ -4,7 +4,9 @@
  */
 import type { PodGroup, PodGroups } from '../../domain/workloads.ts';
 import { compareBy } from '../../lib/comparison.ts';
+import type { ClusterView } from '../../domain/observation.ts';
 import type { ObjectJson } from '../api/core-json.ts';
+import { PodGroupShapes } from './pod-group-shapes.ts';
 import { projectPodGroup, projectWorkloadGroups, type KeyedPodGroup } from '../projection/pod-groups.ts';
 import { Reflector } from '../watch/reflector.ts';
 import type { ReflectorDeps } from '../watch/reflector-options.ts';
@@ -29,6 +31,7 @@ export class WatchedPodGroups {
   #hasAnswered = false;
   #groups: ReadonlyMap<string, PodGroup> = new Map();
   #view: PodGroups | undefined;
+  readonly #shapes = new PodGroupShapes();
 
   constructor(deps: Omit<ReflectorDeps, 'resource' | 'path' | 'table'>) {
     this.#watched = SOURCES.map(({ resource, version, project }) => {
@@ -65,6 +68,12 @@ export class WatchedPodGroups {
     if (this.#view?.groups !== this.#groups || (this.#view.unread === true) !== isUnread)
       this.#view = { groups: this.#groups, ...(isUnread ? { unread: true } : {}) };
     return this.#view;
+  }
+
+  /** The view with the groups, and with what they require of where their pods run. The view itself if there are none. */
+  resolve<View extends Pick<ClusterView, 'podsByNode' | 'pendingPods' | 'podGroups'>>(view: View): View {
+    const podGroups = this.current();
+    return podGroups === undefined ? view : { ...this.#shapes.resolve(view, podGroups), podGroups };
   }
 
   async ended(): Promise<void> {

@@ -22,6 +22,7 @@ import {
 } from '../../kubernetes/projection/storage.ts';
 import { projectBudget, projectDaemonSet } from '../../kubernetes/projection/workloads.ts';
 import { KnownDevices } from '../../kubernetes/views/device-view.ts';
+import { PodGroupShapes } from '../../kubernetes/views/pod-group-shapes.ts';
 import { byName, PodIndex } from '../../kubernetes/views/pod-index.ts';
 import { KnownStorage } from '../../kubernetes/views/storage-view.ts';
 import { type AutoscalerError, configError } from '../../lib/errors.ts';
@@ -160,7 +161,8 @@ export function clusterOf(
   for (const pod of [...view.pendingPods, ...[...view.podsByNode.values()].flat()]) reader.storage.podChanged(undefined, pod);
   const { states: owners, missing } = ownersOf({ objects, kinds }, view.podsByNode.values());
   const unknown = missing.includes('DaemonSet') ? { daemonSetsUnknown: true as const } : {};
-  const cluster = reader.devices.resolve(reader.storage.resolve({ ...view, owners, ...unknown }));
+  const resolved = reader.devices.resolve(reader.storage.resolve({ ...view, owners, ...unknown }));
+  const cluster = new PodGroupShapes().resolve(resolved, resolved.podGroups);
   return { cluster, assumedOwnerKinds: missing, deletedPods };
 }
 

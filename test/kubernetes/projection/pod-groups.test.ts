@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { membershipOf } from '../../../src/domain/workloads.ts';
+import { PodGroupShapes } from '../../../src/kubernetes/views/pod-group-shapes.ts';
 import { projectPodGroup, projectWorkloadGroups } from '../../../src/kubernetes/projection/pod-groups.ts';
-import { aPod } from '../../support/builders.ts';
+import { aCluster, aPod, somePodGroups } from '../../support/builders.ts';
 
 const metadata = { namespace: 'ml', name: 'train', uid: 'u' };
 
@@ -20,6 +21,11 @@ describe('a group of pods', () => {
       'that is disrupted as a whole, from 1.37 on',
       { schedulingPolicy: { gang: { minCount: 2 } }, disruptionMode: { all: {} } },
       { minCount: 2, disruptedAsWhole: true },
+    ],
+    [
+      'whose nodes share a label',
+      { schedulingPolicy: { gang: { minCount: 2 } }, schedulingConstraints: { topology: [{ key: 'rack' }] } },
+      { minCount: 2, topologyKey: 'rack' },
     ],
     ['that is disrupted pod by pod', { schedulingPolicy: { gang: { minCount: 2 } }, disruptionMode: { single: {} } }, { minCount: 2 }],
   ])('%s', (_name, spec, expected) => {
@@ -47,4 +53,21 @@ describe('a group of pods', () => {
     expect(of('workload train/driver').kind).toBe('alone');
     expect(of('workload train/other')).toEqual({ kind: 'unknown', why: 'its workload train/other does not exist' });
   });
+});
+
+it('pods of a group whose nodes share a label require to be near each other, and only they change', () => {
+  const gang = [aPod({ nodeName: 'a', shape: { gang: 'pod group train' } }), aPod({ shape: { gang: 'pod group train' } })];
+  const others = [aPod({ nodeName: 'a', shape: { gang: 'pod group other' } }), aPod({ nodeName: 'b' })];
+  const cluster = aCluster({ pods: [...gang, ...others] });
+  const groups = {
+    groups: new Map([...somePodGroups({ train: 2 }, { topologyKey: 'rack' }).groups, ...somePodGroups({ other: 2 }).groups]),
+  };
+  const shapes = new PodGroupShapes();
+  const seen = shapes.resolve(cluster, groups);
+  expect(seen.pendingPods[0]?.shape.podAffinity).toMatchObject([{ topologyKey: 'rack', namespaces: ['default'] }]);
+  expect(seen.podsByNode.get('a')?.map(({ shape }) => shape.podAffinity.length)).toEqual([1, 0]);
+  expect(seen.podsByNode.get('a')?.[1]).toBe(others[0]);
+  expect(seen.podsByNode.get('b')).toBe(cluster.podsByNode.get('b'));
+  expect(shapes.resolve(cluster, groups).pendingPods).toBe(seen.pendingPods);
+  expect(shapes.resolve(cluster, somePodGroups({ train: 2 }))).toBe(cluster);
 });

@@ -2,7 +2,8 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Pod, PodShape } from '../../../src/domain/pod.ts';
 import type { ScaleUpPlan } from '../../../src/domain/plan.ts';
-import { aGroup, aNode, aPod, aTemplate, somePodGroups } from '../../support/builders.ts';
+import { aCluster, aGroup, aNode, aPod, aTemplate, somePodGroups } from '../../support/builders.ts';
+import { PodGroupShapes } from '../../../src/kubernetes/views/pod-group-shapes.ts';
 import { casesOf } from '../../support/property-runs.ts';
 import { afterPlan } from './applied-plan.ts';
 import { anyBurst } from './random-burst.ts';
@@ -127,6 +128,20 @@ describe('pods of a group that starts as a whole', () => {
       gang: { needs: 3, placed: 2 },
       byGroup: [{ group: 'a', fit: [{ kind: 'insufficient-resource', resource: 'cpu' }] }],
     });
+  });
+
+  it('of a group whose nodes share a zone all come to one zone, or none does', () => {
+    const ZONE = 'topology.kubernetes.io/zone';
+    const gang = members('train', 4);
+    const podGroups = somePodGroups({ train: 4 }, { topologyKey: ZONE });
+    const inZone = (zone: string, maxSize: number) =>
+      aGroup({ id: zone, target: 0, maxSize, template: aTemplate({ ...NODE, zones: [zone], labels: { [ZONE]: zone } }) });
+    const planned = (max: number) => {
+      const { pendingPods } = new PodGroupShapes().resolve(aCluster({ pods: gang }), podGroups);
+      return planFor({ groups: [inZone('r-1', max), inZone('r-2', max)], pods: pendingPods, podGroups });
+    };
+    expect(growth(planned(4))).toEqual(['r-1 0->4']);
+    expect(growth(planned(2))).toEqual([]);
   });
 
   it('take part of a second look that requests nothing, whether none, some or all of their nodes have joined', () => {

@@ -6,6 +6,7 @@ import { MISSING_LABEL, type FitReason, type LabelGap } from '../../../domain/re
 import { isAttachResource } from '../../../domain/resources.ts';
 import { blockingTaintOf } from '../../../domain/taints.ts';
 import type { ClaimBlocker } from '../../../domain/volumes.ts';
+import { POD_GROUP_LABEL } from '../../../domain/workloads.ts';
 import { speakable } from '../amounts.ts';
 import { isNodeNameKey, isPoolNameKey, isSettable, isZoneKey } from '../changes/label-keys.ts';
 import { type CandidateInput, combine, NEW_POOL_EFFORT, type Remedies, type Remedy } from './remedy.ts';
@@ -25,6 +26,8 @@ export function remediesForFit(reason: FitReason, input: CandidateInput): Remedi
     case 'topology-spread':
       return remediesForSpread(reason, input);
     case 'pod-affinity':
+      // The rule of a group of pods is not the pod's own.
+      if (reason.rule === 'affinity' && input.shape.labels[POD_GROUP_LABEL] !== undefined) return undefined;
       return reason.rule === 'repelled'
         ? remediesForRepulsion(reason.topologyKey, input)
         : [[[{ kind: 'drop-pod-affinity', rule: reason.rule, topologyKey: reason.topologyKey }, 7]]];

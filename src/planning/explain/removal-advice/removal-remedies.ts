@@ -3,6 +3,7 @@ import { podName } from '../../../domain/ids.ts';
 import type { NodeGroup } from '../../../domain/node-group.ts';
 import type { Node } from '../../../domain/node.ts';
 import type { Blocker, UnremovableNode } from '../../../domain/plan.ts';
+import { POD_GROUP_LABEL } from '../../../domain/workloads.ts';
 import type { Pod } from '../../../domain/pod.ts';
 import { CPU, MEMORY } from '../../../domain/resources.ts';
 import type { DisruptionBudget } from '../../../domain/workloads.ts';
@@ -172,7 +173,7 @@ function findPod(name: string, { node, input }: KeptNode): Pod | undefined {
 }
 
 function remediesByBudget({ shape }: Pod, { namespace, name }: Workload): readonly RemovalRemedy[] {
-  const { 'pod-template-hash': _hash, 'controller-revision-hash': _revision, ...labels } = shape.labels;
+  const { 'pod-template-hash': _hash, 'controller-revision-hash': _revision, [POD_GROUP_LABEL]: _group, ...labels } = shape.labels;
   return Object.keys(labels).length === 0 ? [] : one({ kind: 'add-budget', namespace, name, labels }, 2);
 }
 
