@@ -31,19 +31,26 @@ interface WorkloadJson extends ObjectJson {
 
 export function projectPodGroup(json: PodGroupJson): readonly KeyedPodGroup[] {
   const { namespace, name } = namesOf(json);
-  const mode = json.spec?.disruptionMode ?? undefined;
-  const asWhole = typeof mode === 'object' ? (mode.all ?? undefined) !== undefined : mode === 'PodGroup' || mode === 'All';
-  const key = json.spec?.schedulingConstraints?.topology?.[0]?.key;
   const group: PodGroup = {
     kind: 'PodGroup',
     namespace,
     name,
     uid: json.metadata?.uid ?? '',
     ...minimumOf(json.spec?.schedulingPolicy),
-    ...(key === undefined || key === '' ? {} : { topologyKey: key }),
-    ...(asWhole ? { disruptedAsWhole: true } : {}),
+    ...topologyOf(json.spec),
+    ...(isDisruptedAsWhole(json.spec) ? { disruptedAsWhole: true } : {}),
   };
   return [[podGroupKey(namespace, `pod group ${name}`), group]];
+}
+
+function topologyOf({ schedulingConstraints }: NonNullable<PodGroupJson['spec']> = {}): Pick<PodGroup, 'topologyKey'> {
+  const key = schedulingConstraints?.topology?.[0]?.key ?? '';
+  return key === '' ? {} : { topologyKey: key };
+}
+
+function isDisruptedAsWhole({ disruptionMode }: NonNullable<PodGroupJson['spec']> = {}): boolean {
+  const mode = disruptionMode ?? undefined;
+  return typeof mode === 'object' ? (mode.all ?? undefined) !== undefined : mode === 'PodGroup';
 }
 
 export function projectWorkloadGroups(json: WorkloadJson): readonly KeyedPodGroup[] {

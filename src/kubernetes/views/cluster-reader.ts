@@ -23,7 +23,6 @@ import { WatchedWorkloads } from './workload-view.ts';
 import { PageTokens } from '../api/list-pages.ts';
 import { getOrUndefined } from '../api/rest.ts';
 import { formatDuration } from '../../lib/duration.ts';
-import { defined } from '../../lib/defined.ts';
 
 interface ReaderDeps extends Omit<ReflectorDeps, 'resource' | 'path' | 'table'> {
   readonly names: ResourceNames;

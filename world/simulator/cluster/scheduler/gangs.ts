@@ -14,11 +14,13 @@ import type { TopologyView } from './topology.ts';
 /** What the plugin says of a pod that fits and waits for others. */
 const WAITING = 'waiting for minCount pods from a gang to be scheduled';
 
+type Stored = Pick<ObjectStore, 'get' | 'values'>;
+
 /** The decisions of one cycle, by pod. A pod without one is not tried: it keeps its condition. */
 export type GangDecisions = ReadonlyMap<PodObject, Decision>;
 
 /** The minimum of the group; 0: its pods start one by one. undefined: it does not exist. */
-function minimumOf(key: string, store: ObjectStore): number | undefined {
+function minimumOf(key: string, store: Stored): number | undefined {
   const group = store.get(POD_GROUPS, key) as { readonly spec?: unknown } | undefined;
   if (group === undefined) return undefined;
   const policy = isRecord(group.spec) ? group.spec['schedulingPolicy'] : undefined;
@@ -28,12 +30,7 @@ function minimumOf(key: string, store: ObjectStore): number | undefined {
 }
 
 /** Decides for the waiting pods of one group, in their order in the queue. undefined: they are ordinary pods. */
-export function scheduleGang(
-  key: string,
-  waiting: readonly PodObject[],
-  view: TopologyView,
-  store: ObjectStore,
-): GangDecisions | undefined {
+export function scheduleGang(key: string, waiting: readonly PodObject[], view: TopologyView, store: Stored): GangDecisions | undefined {
   const minCount = minimumOf(key, store);
   if (minCount === 0) return undefined;
   const all = [...store.values('pods')].map((pod) => pod as PodObject).filter((pod) => podGroupKeyOf(pod) === key && !isOver(pod));
