@@ -4,7 +4,7 @@ import { timelineOf } from '../../src/api/documents/timeline.ts';
 import { familyName, sumOfSizes } from '../../src/api/documents/zone-lanes.ts';
 import { nodeGroupId } from '../../src/domain/ids.ts';
 import { aGroup } from '../support/builders.ts';
-import { at, FROM, grew, withPast } from './past.ts';
+import { at, FROM, grew, withPast, withRules } from './past.ts';
 
 const zonal = (id: string, zone: string, change: object = {}) => aGroup({ id, target: 3, maxSize: 5, zones: [zone], ...change });
 
@@ -59,4 +59,28 @@ it.each([
 
 it('a sum begins with what each pool had first', () => {
   expect(sumOfSizes([[at(0, 1)], [at(5, 2)], []])).toEqual([at(0, 3), at(5, 3)]);
+});
+
+describe('what schedules change in the next day', () => {
+  const RULES =
+    'zone: Europe/Berlin\nrules: [{from: "07:30", to: "19:30", min: 3}, {pools: [web1], from: "20:00", to: "06:00", scaleDown: only}]';
+  const groups = ['web1', 'web2'].map((id) => aGroup({ id, minSize: 1, maxSize: 5, target: 1 }));
+
+  it('is shared by the pools that it is about, in the order of time, and shown in the local time of the rule', async () => {
+    // Midnight in UTC is one o'clock in Berlin.
+    const input = withRules(await withPast(groups, { sizes: {}, changes: [] }), RULES);
+    const { ahead } = timelineOf(input, { fromMs: FROM, pools: [] });
+    expect(ahead?.map(({ local, pools, text }) => [local.slice(0, 16), pools.join(), text])).toEqual([
+      ['2026-11-21 06:00', 'web1', 'no removals (rule 2)'],
+      ['2026-11-21 07:25', 'web2', 'min 3 (rule 1, prepared for 07:30 Europe/Berlin)'],
+      ['2026-11-21 07:25', 'web1', 'min 3 (rule 1, prepared for 07:30 Europe/Berlin), no removals (rule 2)'],
+      ['2026-11-21 19:30', 'web1', 'no removals (rule 2)'],
+      ['2026-11-21 19:30', 'web2', 'the limits of the pool'],
+      ['2026-11-21 20:00', 'web1', 'the limits of the pool'],
+    ]);
+  });
+
+  it('is absent without rules', async () => {
+    expect(timelineOf(await withPast(groups, { sizes: {}, changes: [] }), { fromMs: FROM, pools: [] })).not.toHaveProperty('ahead');
+  });
 });

@@ -4,6 +4,7 @@ import type { CapacityChange, SizeSample } from '../../src/domain/history.ts';
 import { nodeGroupId } from '../../src/domain/ids.ts';
 import type { NodeGroup } from '../../src/domain/node-group.ts';
 import { START_MS } from '../support/builders.ts';
+import { scheduledGroup, schedulesOf } from '../support/schedules.ts';
 import { documentInput } from './support.ts';
 
 const MINUTE = 60_000;
@@ -48,3 +49,12 @@ export const grew = (group: string, minute: number, from: number, to: number): C
   why: '2 pods of default/web',
   outcome: 'accepted',
 });
+
+/** The same with schedules: each group has what its rules say now. */
+export function withRules(input: DocumentInput, written: string): DocumentInput {
+  const schedules = schedulesOf(written);
+  const { report } = input;
+  const { observation } = report;
+  const groups = observation.cloud.groups.map((group) => scheduledGroup(group, schedules, observation.nowMs));
+  return { ...input, report: { ...report, observation: { ...observation, cloud: { ...observation.cloud, groups, schedules } } } };
+}

@@ -6,7 +6,7 @@ import type { LiveAnswer } from '../../src/planning/explain/answers/answer.ts';
 import type { ShadowReport } from '../../src/planning/shadow/report.ts';
 import type { HttpDeps } from '../../src/cli/serving/http.ts';
 import type { HttpEndpoint } from '../../src/cli/serving/listener.ts';
-import { at, grew, withPast } from '../api/past.ts';
+import { at, grew, withPast, withRules } from '../api/past.ts';
 import { documentInput } from '../api/support.ts';
 import { aGroup, anInstance, aNode, aPod, START_MS } from '../support/builders.ts';
 import { aPolicy } from '../support/policy.ts';
@@ -210,6 +210,17 @@ describe('the page says', () => {
       expect.stringContaining('web3 2 → 3 for 2 pods of default/web'),
     ]);
     await close();
+  });
+
+  it('what schedules change in the next day, beside the past, and what holds in a pool now', async () => {
+    const groups = ['general', 'batch', 'gpu', 'spot'].map((id) => aGroup({ id, target: 2, minSize: 1, maxSize: 5 }));
+    const past = await withPast(groups, { sizes: { general: [at(0, 1), at(20, 2)] }, changes: [grew('general', 20, 1, 2)] });
+    const rules =
+      'zone: Europe/Berlin\nrules: [{from: "07:30", to: "19:30", min: 3}, {pools: [general], max: 4}, {from: "20:00", to: "06:00", scaleDown: only}]';
+    const input = withRules(past, rules);
+    const url = await serve({ input: () => input });
+    const text = await shown(`${url}/?range=1h`, 'ahead', /by schedules, 24 h/, /2026-11-21 07:25 Europe.Berlin/);
+    expect(text).toContain('batch, gpu, spot: min 3 (rule 1, prepared for 07:30 Europe/Berlin), no removals (rule 3)');
   });
 
   it('a decision with the options that lost, and the commands that repeat it', async () => {

@@ -63,6 +63,13 @@ describe('a scheduled group', () => {
     expect(r.group(USER_POOL).minSize).toBe(3);
   });
 
+  it('has the headroom of its rules, and no repacking where they say so', async () => {
+    const r = await started('{headroom: {nodes: 1}, repack: off}, {from: "00:00", to: "00:30", repack: on}');
+    expect(r.group(USER_POOL).options).toEqual({ headroom: [{ kind: 'nodes', nodes: 1 }] });
+    await r.pass(31 * MINUTE);
+    expect(r.group(USER_POOL).options).toEqual({ headroom: [{ kind: 'nodes', nodes: 1 }], repack: false });
+  });
+
   it('takes changed rules without a restart', async () => {
     const r = await started('{min: 3}');
     expect(r.group(USER_POOL).minSize).toBe(3);

@@ -4,6 +4,7 @@ import type { CapacityChange, ChangeActor, SizeSample } from '../../domain/histo
 import type { NodeGroup } from '../../domain/node-group.ts';
 import { compareText } from '../../lib/comparison.ts';
 import { defined } from '../../lib/defined.ts';
+import { stepsAhead } from '../../planning/explain/schedule-text.ts';
 import { familyName, sumOfSizes, zoneSiblings } from './zone-lanes.ts';
 import { type CommonFields, commonFields, type DocumentInput, isoTime } from './document-input.ts';
 
@@ -55,7 +56,18 @@ export interface Timeline extends CommonFields {
   readonly lanes: readonly TimelineLane[];
   /** Further pools that changed. */
   readonly more: number;
+  /** What schedules change in the next day, the earliest first. Absent if nothing. */
+  readonly ahead?: readonly TimelineStep[];
   readonly otherWriters: number;
+}
+
+/** One time at which schedules change the same in some pools. */
+export interface TimelineStep {
+  readonly at: string;
+  /** The time as clocks of the rule's zone show it. */
+  readonly local: string;
+  readonly pools: readonly string[];
+  readonly text: string;
 }
 
 export interface TimelineQuery {
@@ -96,8 +108,26 @@ export function timelineOf(input: DocumentInput, { fromMs, pools, columns = COLU
       ),
     ),
     more: chosen.length - shown.length,
+    ...defined({ ahead: stepsOfPools(input) }),
     otherWriters: [...changes.values()].flat().filter(({ actor }) => actor !== 'autoscaler').length,
   };
+}
+
+const AHEAD_MS = 24 * 3_600_000;
+const MOST_STEPS = 20;
+
+/** Pools with the same step share it: a rule may be about a hundred of them. */
+function stepsOfPools({ report: { observation, state } }: DocumentInput): readonly TimelineStep[] | undefined {
+  if (observation.cloud.schedules === undefined) return undefined;
+  const steps = new Map<string, TimelineStep>();
+  for (const group of observation.cloud.groups) {
+    for (const { at, local, text } of stepsAhead(group, { observation, state }, AHEAD_MS).slice(1)) {
+      const key = `${at} ${text}`;
+      steps.set(key, { at, local, text, pools: [...(steps.get(key)?.pools ?? []), group.id] });
+    }
+  }
+  const found = [...steps.values()].sort((left, right) => compareText(left.at, right.at) || compareText(left.text, right.text));
+  return found.length === 0 ? undefined : found.slice(0, MOST_STEPS);
 }
 
 function changedPools({ report }: DocumentInput, changes: ReadonlyMap<string, readonly CapacityChange[]>): readonly NodeGroup[] {

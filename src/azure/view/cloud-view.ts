@@ -228,7 +228,7 @@ export class CloudViewBuilder {
       ...this.#size(input),
       options: {
         ...nodeGroupOptionsOf(group.key, tagsOf(input), input.namedOptions),
-        ...defined({ headroom: schedule?.headroom?.value }),
+        ...defined({ headroom: schedule?.headroom?.value, repack: schedule?.repack?.value === 'off' ? false : undefined }),
       },
       blocks: input.blocks,
       aksCount: differingAksCount({ target, instances: input.instances }, pool),

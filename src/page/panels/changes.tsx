@@ -1,6 +1,6 @@
 /** The last hours of each pool that changed: cause beside effect, on one time axis; or the same as a table. */
 import { useRef, useState } from 'preact/hooks';
-import type { Timeline, TimelineLane, TimelineMark } from '../../api/documents/timeline.ts';
+import type { Timeline, TimelineLane, TimelineMark, TimelineStep } from '../../api/documents/timeline.ts';
 import { memo } from '../parts/memo.ts';
 import { Glyph, Panel, Segments, Time } from '../parts/parts.tsx';
 import { counted, formatClock, formatCount, hashFor, poolLabel } from '../parts/text.ts';
@@ -64,9 +64,40 @@ export const Changes = memo(function Changes(props: ChangesProps) {
       ) : (
         <Chart {...props} timeline={timeline} />
       )}
+      {timeline?.ahead !== undefined && <Ahead steps={timeline.ahead} nowMs={Date.parse(timeline.to)} />}
     </Panel>
   );
 });
+
+const AHEAD_MS = 24 * 3_600_000;
+const NAMED = 3;
+
+/** The next day, as schedules have it: marks on an axis that goes on where the chart ends, and each step in words. */
+function Ahead({ steps, nowMs }: { readonly steps: readonly TimelineStep[]; readonly nowMs: number }) {
+  return (
+    <div class="ahead" role="group" aria-label="Ahead by schedules">
+      <div class="lane">
+        <div class="nm">
+          Ahead <small>by schedules, 24 h</small>
+        </div>
+        <div class="plot" aria-hidden="true">
+          {steps.map(({ at, text }) => (
+            <span key={`${at} ${text}`} class="step" style={{ left: `${((Date.parse(at) - nowMs) / AHEAD_MS) * 100}%` }} />
+          ))}
+        </div>
+        <div class="val" />
+      </div>
+      <ol>
+        {steps.map(({ at, local, pools, text }) => (
+          <li key={`${at} ${text}`}>
+            <b class="nw">{local}</b> {pools.slice(0, NAMED).map(poolLabel).join(', ')}
+            {pools.length > NAMED && ` and ${formatCount(pools.length - NAMED)} more`}: {text}
+          </li>
+        ))}
+      </ol>
+    </div>
+  );
+}
 
 function noteOf({ lanes, more, otherWriters }: Timeline): string {
   if (lanes.length === 0) return '';

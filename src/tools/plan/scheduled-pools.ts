@@ -26,6 +26,9 @@ function scheduled(group: NodeGroup, schedules: Schedules, nowMs: number): NodeG
     minSize: limits.min,
     maxSize: limits.max,
     blocks: { ...group.blocks, ...defined(paused) },
-    options: { ...group.options, ...defined({ headroom: schedule.headroom?.value }) },
+    options: {
+      ...group.options,
+      ...defined({ headroom: schedule.headroom?.value, repack: schedule.repack?.value === 'off' ? false : undefined }),
+    },
   };
 }

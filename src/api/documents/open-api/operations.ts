@@ -139,6 +139,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
         }),
       ),
       more: count,
+      'ahead?': list(object({ at: time, local: text, pools: list(text), text })),
       otherWriters: count,
     }),
     query: ['from', 'pools', 'columns', 'lanes'],
