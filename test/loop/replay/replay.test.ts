@@ -97,6 +97,42 @@ describe('a dumped decision', () => {
     expect(replayed(up).equal).toBe(true);
   });
 
+  it('with pods of a share on regular nodes, a zone that is down and announced evictions comes out the same', async () => {
+    const spotLabel = { 'kubernetes.azure.com/scalesetpriority': 'spot' };
+    const zone = (id: string) => ({ 'topology.kubernetes.io/zone': `r-${id}` });
+    const zonal = (id: string) =>
+      aGroup({ id, target: 2, zones: [`r-${id}`], template: aTemplate({ zones: [`r-${id}`], labels: zone(id) }) });
+    const spot = { ...aGroup({ id: 'spot', target: 1, template: aTemplate({ labels: spotLabel }) }), priority: 'Spot' as const };
+    const broken = { readiness: { ready: false, sinceMs: START_MS - 3_600_000, reason: 'NotReady' }, createdAtMs: START_MS - 7_200_000 };
+    const preemption = { noticedAtMs: START_MS, deadlineMs: START_MS + 30_000, notice: 'PreemptScheduled' };
+    const minOnDemand = { percent: 50, text: '50%' };
+    const base = aPolicy({
+      scaleUp: { spotEvictionWave: 1, balanceSimilarGroups: true },
+      scaleDown: { unneededForMs: 0, delayAfterAddMs: 0 },
+    });
+    const stage = aStage({
+      groups: [zonal('1'), zonal('2'), spot],
+      nodes: [
+        ...['1-0', '1-1'].map((name) => aNode({ name, labels: zone('1'), ...broken })),
+        ...['2-0', '2-1'].map((name) => aNode({ name, labels: zone('2') })),
+        aNode({ name: 'spot-0', labels: spotLabel, preemption }),
+      ],
+      pods: [
+        aPod({ cpu: '3500m', minOnDemand }),
+        aPod({ cpu: '3500m', minOnDemand }),
+        aPod({ nodeName: '2-0', cpu: '3500m', minOnDemand }),
+      ],
+      policy: { ...base, cluster: { ...base.cluster, avoidDownZones: true } },
+    });
+    await stage.runOnce();
+    const up = stage.records.find(({ scaleUp }) => scaleUp.length > 0);
+    const down = stage.records.find(({ scaleDown }) => scaleDown !== undefined);
+    if (up === undefined || down === undefined) throw new Error('nothing was recorded');
+    const text = dumpRecord(up, resourceNames);
+    for (const part of ['regularOnly', 'is down: 2 of its 2 nodes', 'SpotEvictions']) expect(text).toContain(part);
+    expect([replayed(up).equal, replayed(down).equal]).toEqual([true, true]);
+  });
+
   it.each(['change', 'increase', 'removal'] as const)('with a pause against %s comes out the same', async (what) => {
     const pause = { code: 'paused', direction: 'both', untilMs: START_MS + 60_000, by: 'ann', reason: 'upgrade' } as const;
     const paused = aGroup({ id: 'paused', target: 1, instances: [anInstance({ node: 'n' })], blocks: { ...NO_BLOCKS, [what]: pause } });
