@@ -82,6 +82,8 @@ export interface AcceptedIncrease {
   readonly pods: readonly PodsOfClass[];
   /** Its pods that exist only in plans: of buffers, and those that controllers are about to create. They are not saved. */
   readonly planned: readonly PodUid[];
+  /** Since when none of its pods is pending although it is not complete. undefined: some are, or its pods exist only in plans. Not saved. */
+  readonly podsGoneSinceMs: number | undefined;
   /** undefined: another process or writer made it, or more than an hour ago. */
   readonly followed: FollowedInstances | undefined;
 }

@@ -90,7 +90,7 @@ export type RemovalOutcome =
       readonly kind: 'instances';
       readonly group: NodeGroupId;
       readonly instances: readonly InstanceKey[];
-      readonly cause: 'never-registered' | 'failed';
+      readonly cause: 'never-registered' | 'failed' | 'not-needed';
       readonly accepted: boolean;
       readonly message: string;
       readonly atMs: number;

@@ -129,7 +129,8 @@ export interface UnremovableNode {
 export interface InstanceRemoval {
   readonly group: NodeGroupId;
   readonly instance: InstanceKey;
-  readonly cause: 'never-registered' | 'failed';
+  /** `not-needed`: it is on its way, and nothing needs it any more. */
+  readonly cause: 'never-registered' | 'failed' | 'not-needed';
 }
 
 export interface ScaleDownPlan {

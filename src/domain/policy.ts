@@ -121,6 +121,8 @@ export interface RemovalBudget {
 
 export interface ScaleDownPolicy {
   readonly enabled: boolean;
+  /** Whether nodes on their way are deleted once the pods of their increase are gone and nothing else needs them. */
+  readonly cancelIncreases: boolean;
   readonly utilizationThreshold: number;
   /** For nodes with GPUs, where only the GPUs count. */
   readonly gpuUtilizationThreshold: number;

@@ -11,6 +11,7 @@ import type { Policy } from '../domain/policy.ts';
 import { arrivingPods, planWithAssumedPods, withAssumedPods } from '../planning/state/assumed-pods.ts';
 import { stalenessProblem } from '../planning/state/cluster-health.ts';
 import { waitedGroupsInSlices } from '../planning/scale-down/full-groups.ts';
+import { cancellableInstances } from '../planning/scale-up/cancelled-increases.ts';
 import { planScaleDownInSlices } from '../planning/scale-down/plan.ts';
 import { newForeignDeletionTaints } from '../planning/state/deletions.ts';
 import { reduceAnswers, reduceObservation, reduceRemovals, reduceScaleDownPlan } from '../planning/state/loop-state.ts';
@@ -256,6 +257,8 @@ async function planAndStartRemovals(input: RunOnceInput, progress: Progress, obs
   const assumed = [...(reserved === 'unknown' ? [] : reserved), ...(last === undefined ? [] : arrivingPods(last))];
   const withAssumed = withAssumedPods(observation, assumed);
   const full = last === undefined ? new Map<NodeGroupId, string>() : await turns.finish(waitedGroupsInSlices(last, { observation, names }));
+  const cancelled = cancellableInstances({ observation, state: progress.state, policy, names, snapshot }, isOpen ? undefined : last);
+  const cancellable = await turns.finish(cancelled);
   const work = planWithAssumedPods(assumed, snapshot, () =>
     planScaleDownInSlices({
       observation: withAssumed,
@@ -265,6 +268,7 @@ async function planAndStartRemovals(input: RunOnceInput, progress: Progress, obs
       snapshot,
       scaleUpPlanned,
       fullGroups: full,
+      cancellable,
       isLate: simulationTimer(deps),
     }),
   );
@@ -280,6 +284,7 @@ async function planAndStartRemovals(input: RunOnceInput, progress: Progress, obs
     policy,
     scaleUpPlanned,
     fullGroups: full,
+    ...(cancellable.size === 0 ? {} : { cancellable }),
   });
   if (isStopping(input, signal)) return undefined;
   const planned = reduceScaleDownPlan(progress.state, plan, observation);

@@ -90,6 +90,7 @@ export const FULL_STATE: Full<LoopState> = {
           by: 'us',
           coming: { nodes: 3, expectedByMs: END_MS },
           isOver: false,
+          podsGoneSinceMs: PAST_MS,
           followed: {
             id: '1/g',
             to: 4,

@@ -58,6 +58,7 @@ export function anAcceptedIncrease({
     pods: pods.map((some) => ({ class: 'c', count: some.uids?.length ?? 1, uids: undefined, firstAskedAtMs: acceptedAtMs, ...some })),
     planned: [],
     incomplete: false,
+    podsGoneSinceMs: undefined,
     joinedAtMs: undefined,
     readyAtMs: undefined,
     by: 'us',

@@ -74,7 +74,8 @@ export async function connectBoth(input: ConnectInput): Promise<Connections> {
 function capacityOf({ policy, azure }: Config): Pick<KubernetesOptions, 'capacity'> {
   const { quotas, bufferController, bufferInjection, requests, headroom } = policy.capacity;
   const buffers = bufferController || bufferInjection;
-  const amounts = [...headroom, ...azure.nodeGroupOptions.flatMap(({ options }) => options.headroom ?? [])];
+  const ofPools = [...azure.nodeGroupOptions.map(({ options }) => options), ...(azure.schedules?.rules ?? []).map(({ says }) => says)];
+  const amounts = [...headroom, ...ofPools.flatMap((each) => each.headroom ?? [])];
   const workloads = amounts.flatMap((amount) => (amount.kind === 'copies' ? [amount.of.kind] : []));
   return quotas || buffers || requests || workloads.length > 0 ? { capacity: { quotas, buffers, requests, workloads } } : {};
 }

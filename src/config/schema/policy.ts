@@ -119,6 +119,7 @@ function refuseForeignBypass({ allowedSchedulers, bypassedSchedulers }: Schedule
 export const scaleDown = z
   .strictObject({
     enabled: flag(true),
+    cancelIncreases: flag(false),
     utilizationThreshold: fraction(0.5),
     gpuUtilizationThreshold: fraction(0.5),
     unreadyEnabled: flag(true),
@@ -156,6 +157,7 @@ export const scaleDown = z
   .prefault({})
   .transform((given) => ({
     enabled: given.enabled,
+    cancelIncreases: given.cancelIncreases,
     utilizationThreshold: given.utilizationThreshold,
     gpuUtilizationThreshold: given.gpuUtilizationThreshold,
     unreadyEnabled: given.unreadyEnabled,

@@ -1,4 +1,4 @@
-import type { NodeGroupId } from '../ids.ts';
+import type { InstanceKey, NodeGroupId } from '../ids.ts';
 import type { LoopState } from '../loop-state.ts';
 import type { Observation } from '../observation.ts';
 import type { ScaleDownPlan, ScaleUpPlan } from '../plan.ts';
@@ -20,6 +20,8 @@ export interface LoopRecord {
   readonly scaleUpPlanned?: boolean | 'unknown';
   /** Groups whose maximum keeps pods pending, each with one of the pods, by the scale-up plan. If absent, there are none. */
   readonly fullGroups?: ReadonlyMap<NodeGroupId, string>;
+  /** Instances on their way that the scale-up of the loop did not need. If absent, there are none. */
+  readonly cancellable?: ReadonlySet<InstanceKey>;
 }
 
 /** Records decisions so that each can be reproduced. Never throws. */

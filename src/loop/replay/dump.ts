@@ -4,6 +4,7 @@
  * Must not know where dumps are stored.
  */
 import { AutoscalerError } from '../../lib/errors.ts';
+import type { InstanceKey } from '../../domain/ids.ts';
 import type { LoopState } from '../../domain/loop-state.ts';
 import { blockTexts, recordedBlocks, type BlockTexts } from '../../domain/group-blocks.ts';
 import { type NodeGroup, NOTHING_KNOWN, type UnknownOfGroup } from '../../domain/node-group.ts';
@@ -28,6 +29,7 @@ export interface Dump {
   readonly excluded: readonly string[];
   readonly scaleUpPlanned: boolean | 'unknown';
   readonly fullGroups?: NonNullable<LoopRecord['fullGroups']>;
+  readonly cancellable?: NonNullable<LoopRecord['cancellable']>;
   readonly request?: NonNullable<LoopRecord['request']>;
   readonly scaleUp: readonly PlainPlan[];
   readonly scaleDown: PlainPlan;
@@ -46,6 +48,7 @@ export function dumpRecord(record: LoopRecord, names: ResourceNames): string {
     excluded: record.excluded ?? [],
     scaleUpPlanned: record.scaleUpPlanned ?? false,
     ...(record.fullGroups === undefined ? {} : { fullGroups: encode(record.fullGroups) }),
+    ...(record.cancellable === undefined ? {} : { cancellable: [...record.cancellable] }),
     ...defined({ request: record.request }),
     scaleUp: record.scaleUp.map(plainPlan),
     scaleDown: record.scaleDown === undefined ? null : plainPlan(record.scaleDown),
@@ -67,6 +70,7 @@ export function readDump(text: string, names: ResourceNames): Dump {
     excluded: body['excluded'] as readonly string[],
     scaleUpPlanned: body['scaleUpPlanned'] === 'unknown' ? 'unknown' : body['scaleUpPlanned'] === true,
     ...(body['fullGroups'] === undefined ? {} : { fullGroups: decode(body['fullGroups']) as NonNullable<LoopRecord['fullGroups']> }),
+    ...(body['cancellable'] === undefined ? {} : { cancellable: new Set(body['cancellable'] as readonly InstanceKey[]) }),
     ...(body['request'] === undefined ? {} : { request: body['request'] as NonNullable<LoopRecord['request']> }),
     scaleUp: body['scaleUp'] as readonly PlainPlan[],
     scaleDown: body['scaleDown'],

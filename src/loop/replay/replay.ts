@@ -30,7 +30,13 @@ export function replayDump(dump: Dump, names: ResourceNames): Replay {
       : planScaleUp({ ...input, exclude: new Set(dump.excluded.map(nodeGroupId)), ...cutAsRecorded(recorded), ...turn });
   const hasScaleDown = dump.scaleDown !== null && dump.scaleDown !== undefined;
   const scaleDown = hasScaleDown
-    ? planScaleDown({ ...input, scaleUpPlanned: dump.scaleUpPlanned, fullGroups: dump.fullGroups, ...cutAsRecorded(dump.scaleDown) })
+    ? planScaleDown({
+        ...input,
+        scaleUpPlanned: dump.scaleUpPlanned,
+        fullGroups: dump.fullGroups,
+        cancellable: dump.cancellable,
+        ...cutAsRecorded(dump.scaleDown),
+      })
     : undefined;
   const equal = isSamePlan(scaleUp, recorded) && isSamePlan(scaleDown, hasScaleDown ? dump.scaleDown : undefined);
   return { scaleUp, scaleDown, equal };

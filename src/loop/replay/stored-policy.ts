@@ -32,6 +32,7 @@ const SCALE_UP = {
 } as const;
 
 const SCALE_DOWN = {
+  cancelIncreases: false,
   gpuUtilizationThreshold: 0.5,
   unreadyEnabled: true,
   delaysPerGroup: false,

@@ -128,7 +128,8 @@ export class DrainRunner {
     if (!accepted) this.#guard.takeBack(instances.length);
     const message = outcome.kind === 'accepted' ? cause : outcome.kind === 'refused' ? outcome.reason : outcome.error.message;
     const facts = { nodeGroup: group, instances: instances.length, cause, reason: message };
-    if (accepted) log.info(facts, 'Deleting instances that never registered as nodes');
+    if (accepted && cause === 'not-needed') log.info(facts, 'Deleting instances on their way that are no longer needed');
+    else if (accepted) log.info(facts, 'Deleting instances that never registered as nodes');
     else log.warn(facts, 'Instances that never registered as nodes could not be deleted');
     this.#end({ kind: 'instances', group, instances, cause, accepted, message, atMs: clock.now() });
   }

@@ -46,6 +46,8 @@ export interface ScaleDownContext {
   readonly inSequence: boolean;
   /** See {@link ScaleDownContextInput}. */
   readonly only: ReadonlySet<NodeName> | undefined;
+  /** See {@link ScaleDownContextInput}. */
+  readonly cancellable: ReadonlySet<InstanceKey>;
   /** Instances that more than one node names as its own: it is unknown whose pods a deletion would end. */
   readonly disputedInstances: ReadonlySet<InstanceKey>;
   /** Instances that their owners protect, and from what. */
@@ -65,6 +67,8 @@ export interface ScaleDownContextInput {
   readonly snapshot: Snapshot;
   /** By the scale-up plan of the same loop. If absent, no pod waits for a group at its maximum. */
   readonly fullGroups?: FullGroups | undefined;
+  /** Instances on their way that nothing needs any more. If absent, none. */
+  readonly cancellable?: ReadonlySet<InstanceKey> | undefined;
   /**
    * Plans what is removed in time, one node after the other: neither drains nor disruption budgets limit each other then. If absent, the
    * plan is one that can begin now.
@@ -94,6 +98,7 @@ export function makeScaleDownContext(input: ScaleDownContextInput): ScaleDownCon
     repack: repackedNodes(state),
     inSequence: input.inSequence === true,
     only: input.only,
+    cancellable: input.cancellable ?? new Set(),
     instancesBeingDeleted,
     leaving: leavingNodes(observation, state, instancesBeingDeleted),
     families:

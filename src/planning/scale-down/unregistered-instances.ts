@@ -13,7 +13,8 @@ import type { ScaleDownContext } from './plan-context.ts';
 /**
  * Plans the deletion of instances without a node. Instances that failed to be created are no capacity: they are deleted at
  * once, below the minimum size too. Instances that never registered are deleted after `maxProvisionMs`, but not below the
- * minimum size: there the group first grows by a replacement, since scale-up counts an overdue instance as missing.
+ * minimum size: there the group first grows by a replacement, since scale-up counts an overdue instance as missing. Instances on their way
+ * that nothing needs any more are deleted within the minimum size, too.
  */
 export function planInstanceRemovals(
   context: ScaleDownContext,
@@ -31,11 +32,12 @@ export function planInstanceRemovals(
       return cause === undefined ? [] : [{ instance, cause }];
     });
     const toRemove = withStartingSiblings(found, group, { context, registered });
-    const wanted = toRemove.filter(({ cause }) => cause === 'never-registered').length;
+    const wanted = toRemove.filter(({ cause }) => cause !== 'failed').length;
     // All or nothing: within the minimum size and the removal window.
     if (isWhole(group) && (allowance.window < toRemove.length || (wanted > 0 && !groupMinimums.allows(group, wanted)))) continue;
     for (const { instance, cause } of toRemove.sort((left, right) => compareText(left.instance.key, right.instance.key))) {
-      if (allowance.window < 1 || (cause === 'never-registered' && !groupMinimums.allows(group))) continue;
+      // guard: instances that are not needed are not deleted below the minimum size
+      if (allowance.window < 1 || (cause !== 'failed' && !groupMinimums.allows(group))) continue;
       groupMinimums.countRemoval(group);
       allowance.window -= 1;
       removals.push({ group: group.id, instance: instance.key, cause });
@@ -122,5 +124,6 @@ function removalCause(
   if (instance.state === 'failed') return 'failed';
   const confirmed = group.target.known && group.target.confirmed;
   if (instance.protectedFrom !== undefined || !mayJoin(instance) || !confirmed || !registration.idsCompare) return undefined;
-  return isOverdue(instance, group, { ...context, nowMs: context.observation.nowMs }) ? 'never-registered' : undefined;
+  if (isOverdue(instance, group, { ...context, nowMs: context.observation.nowMs })) return 'never-registered';
+  return context.cancellable.has(instance.key) ? 'not-needed' : undefined;
 }

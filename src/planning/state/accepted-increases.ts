@@ -62,6 +62,7 @@ export function rememberAccepted(
     pods: podsByClass(real, nowMs).map((some) => withFirstAsked(some, askedBefore)),
     planned,
     incomplete: false,
+    podsGoneSinceMs: undefined,
     joinedAtMs: undefined,
     readyAtMs: undefined,
     by: 'us',
@@ -89,7 +90,14 @@ export function trackAccepted(
   const increases = new Map<NodeGroupId, readonly AcceptedIncrease[]>();
   let { readyTimes } = state;
   for (const group of cloud.groups) {
-    const entries = (known.get(group.id) ?? []).map((entry) => (isOwn(entry) ? onlyPods(entry, (uid) => pending.has(uid)) : entry));
+    const entries = (known.get(group.id) ?? []).map((entry) =>
+      isOwn(entry)
+        ? withPodsGone(
+            onlyPods(entry, (uid) => pending.has(uid)),
+            observation.nowMs,
+          )
+        : entry,
+    );
     const tracked = trackNodes(entries, { group, state, observation, lostNodes: hasLostNodes(group, state, before) });
     const maxProvisionMs = maxProvisionMsOf(group, policy);
     readyTimes = withNewReadyTimes(readyTimes, group.id, tracked, observation.nowMs);
@@ -101,6 +109,12 @@ export function trackAccepted(
     if (!present.has(group)) increases.set(group, entries.map(ended));
   }
   return { ...state, increases, readyTimes };
+}
+
+function withPodsGone(entry: AcceptedIncrease, nowMs: number): AcceptedIncrease {
+  const areGone = entry.followed !== undefined && entry.pods.length === 0 && entry.planned.length === 0 && entry.joinedAtMs === undefined;
+  if (!areGone) return entry.podsGoneSinceMs === undefined ? entry : { ...entry, podsGoneSinceMs: undefined };
+  return entry.podsGoneSinceMs === undefined ? { ...entry, podsGoneSinceMs: nowMs } : entry;
 }
 
 /** Of each group: the newest are the best forecast. */

@@ -22,11 +22,11 @@ export function withoutTimeLimits({ scaleUp: { isLate: _up, ...limited }, scaleD
   return { scaleUp, scaleDown: removals };
 }
 
-function recordedTurn({ excluded, request, scaleUp, scaleDown, scaleUpPlanned, fullGroups }: Dump): RecordedTurn {
+function recordedTurn({ excluded, request, scaleUp, scaleDown, scaleUpPlanned, fullGroups, cancellable }: Dump): RecordedTurn {
   const turn = request === undefined ? {} : { request };
   const increases = { exclude: new Set(excluded.map(nodeGroupId)), ...turn, ...cutAsRecorded(scaleUp[0]) };
   if (scaleDown === null || scaleDown === undefined) return { scaleUp: increases };
-  return { scaleUp: increases, scaleDown: { scaleUpPlanned, fullGroups, ...cutAsRecorded(scaleDown) } };
+  return { scaleUp: increases, scaleDown: { scaleUpPlanned, fullGroups, cancellable, ...cutAsRecorded(scaleDown) } };
 }
 
 /** Distinguishes an edited or truncated dump from a bug: the daemon itself writes complete dumps. */

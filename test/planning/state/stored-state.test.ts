@@ -12,17 +12,25 @@ const G = nodeGroupId('g');
 describe('a stored state', () => {
   it('has its earlier names, and is the same after it was read', () => {
     const stored = storedForm(FULL_STATE, START_MS - 1);
-    const unfollowed = new Map([...FULL_STATE.increases].map(([id, all]) => [id, all.map((each) => ({ ...each, followed: undefined }))]));
+    const unfollowed = new Map(
+      [...FULL_STATE.increases].map(([id, all]) => [id, all.map((each) => ({ ...each, followed: undefined, podsGoneSinceMs: undefined }))]),
+    );
     expect(stored).toMatchObject({
       asked: new Map([[G, [{ atMs: START_MS - 60_000, nodes: 3 }]]]),
       held: new Map([[G, { kind: 'frozen', reason: 'its agent pool is in state Upgrading', sinceMs: expect.any(Number) }]]),
       marks: FULL_STATE.deletionTaints,
       increases: new Map([[G, { group: G, nodes: 3, requestedAtMs: START_MS - 60_000, expectedByMs: START_MS + 60_000 }]]),
       accepted: new Map([
-        [G, (FULL_STATE.increases.get(G) ?? []).map(({ by: _by, coming: _coming, isOver: _isOver, followed: _followed, ...own }) => own)],
+        [
+          G,
+          (FULL_STATE.increases.get(G) ?? []).map(
+            ({ by: _by, coming: _coming, isOver: _isOver, followed: _followed, podsGoneSinceMs: _gone, ...own }) => own,
+          ),
+        ],
       ]),
     });
     expect(stored).not.toHaveProperty('followed');
+    expect(stored).not.toHaveProperty('podsGoneSinceMs');
     const heldGroups = new Map(
       [...FULL_STATE.heldGroups].map(([id, held]) => [id, { ...held, reason: { code: 'recorded', text: describeReason(held.reason) } }]),
     );

@@ -1,4 +1,7 @@
-/** Guards of room that is kept free: it is where it is meant to be, is counted once, and disturbs no person. */
+/**
+ * Guards of room that is kept free: it is where it is meant to be, is counted once, and disturbs no person. And of nodes on their way that are
+ * cancelled: nothing needs them, and they are ours.
+ */
 import type { GuardTable } from './guard.ts';
 
 export const ROOM_GUARDS: readonly GuardTable[] = [
@@ -24,6 +27,17 @@ export const ROOM_GUARDS: readonly GuardTable[] = [
   {
     test: 'test/azure/writes/failure-counts.test.ts',
     guards: [{ title: 'no alert follows from headroom that Azure does not give', row: 'headroom alone' }],
+  },
+  {
+    test: 'test/planning/scale-up/cancelled-increases.test.ts',
+    quick: true,
+    guards: [
+      { title: 'nodes on their way are cancelled only if a plan without them needs no others', row: 'stay for other pods' },
+      { title: 'if another increase of the group is on its way, whose instances are whose is a guess', row: 'earlier process' },
+      { title: 'a size that another writer has changed since is not cancelled', row: 'size was changed' },
+      { title: 'pods that are replaced have the nodes that were requested for the former ones', row: 'may be replaced' },
+      { title: 'instances that are not needed are not deleted below the minimum size', row: 'minimum size' },
+    ],
   },
   {
     test: 'test/observers/metrics/idle-gpus.test.ts',

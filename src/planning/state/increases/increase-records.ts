@@ -89,6 +89,7 @@ const NOTHING_KNOWN = {
   pods: [],
   planned: [],
   incomplete: false,
+  podsGoneSinceMs: undefined,
   joinedAtMs: undefined,
   readyAtMs: undefined,
   isOver: false,

@@ -16,7 +16,10 @@ type OfGroups<Value> = ReadonlyMap<NodeGroupId, Value>;
 type StoredPods = Partly<PodsOfClass, 'class' | 'count'>;
 
 /** One of our own, without what other keys say of it. */
-export type StoredIncrease = Partly<Omit<AcceptedIncrease, 'pods' | 'by' | 'coming' | 'isOver' | 'followed'>, 'nodes' | 'acceptedAtMs'> & {
+export type StoredIncrease = Partly<
+  Omit<AcceptedIncrease, 'pods' | 'by' | 'coming' | 'isOver' | 'followed' | 'podsGoneSinceMs'>,
+  'nodes' | 'acceptedAtMs'
+> & {
   readonly pods: readonly StoredPods[];
 };
 
@@ -74,7 +77,14 @@ export function toStored(state: Pick<LoopState, 'increases'>): Required<Omit<Sto
   return { increases: inFlightByGroup(state), accepted: new Map(accepted) };
 }
 
-function storedIncrease({ by: _ours, coming: _ofGroup, isOver: _not, followed: _forPeople, ...record }: AcceptedIncrease): StoredIncrease {
+function storedIncrease({
+  by: _ours,
+  coming: _ofGroup,
+  isOver: _not,
+  followed: _forPeople,
+  podsGoneSinceMs: _again,
+  ...record
+}: AcceptedIncrease): StoredIncrease {
   return record;
 }
 
@@ -92,6 +102,7 @@ function totalIncrease(stored: StoredIncrease): AcceptedIncrease {
     by: 'us',
     coming: undefined,
     isOver: false,
+    podsGoneSinceMs: undefined,
     followed: undefined,
   };
 }

@@ -37,7 +37,7 @@ export interface PlanInput {
 export interface RecordedTurn {
   readonly scaleUp: Pick<ScaleUpInput, 'exclude' | 'request' | 'isLate' | 'mostExplained'>;
   /** If absent, the loop did not decide on removals. */
-  readonly scaleDown?: Pick<PlanScaleDownInput, 'scaleUpPlanned' | 'fullGroups' | 'isLate'>;
+  readonly scaleDown?: Pick<PlanScaleDownInput, 'scaleUpPlanned' | 'fullGroups' | 'cancellable' | 'isLate'>;
 }
 
 /** The decision of a loop: the one that was recorded, or the one that a loop would make. */

@@ -228,7 +228,11 @@ function adviseClasses(input: ScaleUpInput, plan: ScaleUpPlan): ReadonlyMap<PodV
   return new Map(classes.map((helpless) => [helpless.verdict, adviseClass({ input: { ...input, snapshot }, plan }, helpless)]));
 }
 
-const INSTANCE_CAUSES = { 'never-registered': 'that never registered as nodes', failed: 'that failed' } as const;
+const INSTANCE_CAUSES = {
+  'never-registered': 'that never registered as nodes',
+  failed: 'that failed',
+  'not-needed': 'that are on their way and no longer needed',
+} as const;
 
 /** Instances without a node are deleted as well. */
 function instanceNotes({ instanceRemovals }: ScaleDownPlan): readonly string[] {
