@@ -104,6 +104,15 @@ export interface LocalVolume {
   readonly kind: 'emptyDir' | 'hostPath';
 }
 
+/** The condition `PodResizePending`. `deferred`: made as soon as there is room. `infeasible`: the node can never hold it. */
+export interface PendingResize {
+  readonly kind: 'deferred' | 'infeasible';
+  /** In the words of the kubelet. */
+  readonly message: string;
+  /** What the pod requests once it is made. */
+  readonly wanted: Resources;
+}
+
 /** A pod with the fields that decisions read; the other fields of the API object are dropped when it is read. */
 export interface Pod extends Protection {
   readonly uid: PodUid;
@@ -145,6 +154,8 @@ export interface Pod extends Protection {
   readonly madeClaims?: Readonly<Record<string, string>>;
   /** Devices allocated to its own claims; a replacement pod gets others. If absent, there are none. */
   readonly heldDevices?: readonly string[];
+  /** A change of its size in place that its kubelet has not made. If absent, there is none. */
+  readonly resize?: PendingResize;
   /** Whether a DaemonSet pod wants to be evicted with its node. If absent, the policy decides. */
   readonly daemonEviction?: boolean;
   /** `controller.kubernetes.io/pod-deletion-cost`. If absent, 0. */

@@ -7,6 +7,7 @@ import type { ResourceNames } from '../../domain/resources.ts';
 import { timeOf, type ConditionJson, type MetadataJson, type PodJson } from '../api/core-json.ts';
 import { Interner, StringInterner, WeakInterner } from '../watch/interner.ts';
 import { claimsOf, disksOf, localVolumes } from './pod-volumes.ts';
+import { effectiveRequest } from './pod-requests.ts';
 import { Shapes, withoutOwnNode } from './pod-shape.ts';
 import { defined } from '../../lib/defined.ts';
 
@@ -23,6 +24,7 @@ const MOST_MESSAGES = 2_000;
 
 /** Everything that the pods of one reader share. */
 export interface PodProjection {
+  readonly names: ResourceNames;
   readonly shapes: Shapes;
   readonly strings: StringInterner;
   /** Why pods are unschedulable: each text names numbers of nodes, so that new ones come for as long as the cluster lives. */
@@ -33,6 +35,7 @@ export interface PodProjection {
 
 export function createPodProjection(names: ResourceNames): PodProjection {
   return {
+    names,
     shapes: new Shapes(names),
     strings: new StringInterner(),
     messages: new StringInterner(MOST_MESSAGES),
@@ -76,7 +79,16 @@ export function projectPod(json: PodJson, shared: PodProjection): Pod {
     ...madeClaims(json),
     ...consumptionOf(annotations),
     ...defined({ minOnDemand: onDemandShareOf(annotations[MIN_ON_DEMAND_ANNOTATION]) }),
+    ...pendingResize(json, shared),
   };
+}
+
+/** The condition of Kubernetes 1.33 and later; `k8s.io/api` v0.36.3, `core/v1/types.go`: `PodResizePending`. */
+function pendingResize({ spec = {}, status = {} }: PodJson, { names, messages }: PodProjection): Pick<Pod, 'resize'> {
+  const pending = conditionOf(status.conditions, 'PodResizePending');
+  if (pending?.status !== 'True' || (spec.nodeName ?? '') === '') return {};
+  const kind = pending.reason === 'Infeasible' ? 'infeasible' : 'deferred';
+  return { resize: { kind, message: messages.of(pending.message ?? ''), wanted: effectiveRequest({ spec }, names) } };
 }
 
 function claimsAndDisks({ metadata = {}, spec = {} }: PodJson): Pick<Pod, 'claims' | 'disks'> {

@@ -24,6 +24,7 @@ import { expectedNode, type ExpectedNode } from './expected-node.ts';
 import { describeWait, waitsOf, type GroupWait } from './group-waits.ts';
 import { changesForPod, type PastChange } from './past-changes.ts';
 import { ownerKind, ownerName } from './pod-owners.ts';
+import { describeResize } from './resizes.ts';
 
 /** One decision with its input: of a loop, of a recorded loop, or of a what-if. */
 export interface AnswerInput {
@@ -78,7 +79,8 @@ export function answerPod(answer: AnswerInput, name: string): PodAnswer | undefi
   if (pending !== undefined) return answerPendingPod(answer, pending);
   const bound = podNamed(name, podsByNode.values());
   if (bound === undefined) return undefined;
-  const sentence = `Runs on node ${bound.nodeName ?? 'unknown'}.`;
+  const resize = bound.resize === undefined ? '' : ` ${describeResize(bound, bound.resize, answer.input)}`;
+  const sentence = `Runs on node ${bound.nodeName ?? 'unknown'}.${resize}`;
   return {
     kind: 'pod',
     name,

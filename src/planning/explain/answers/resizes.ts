@@ -1,0 +1,64 @@
+/** What keeps a pod from its new size, and which node would hold it. No pod is moved for a resize in place, and no node is requested. */
+import type { PendingResize, Pod } from '../../../domain/pod.ts';
+import { PODS, type Resources } from '../../../domain/resources.ts';
+import { compareText } from '../../../lib/comparison.ts';
+import { shownText } from '../../../lib/shown-text.ts';
+import { withAttachLimits } from '../../../scheduling/volumes/attachments.ts';
+import { makeTemplate, templateRefusals } from '../../scale-up/groups/template-node.ts';
+import { groupPods } from '../../scale-up/pods/equivalence-groups.ts';
+import type { ScaleUpInput } from '../../scale-up/plan-input.ts';
+import { amountsOf } from '../amounts.ts';
+import { namePools } from '../pool-rows.ts';
+
+type Input = Pick<ScaleUpInput, 'observation' | 'names'>;
+
+const MESSAGE_BYTES = 200;
+const NO_ZONES: ReadonlySet<string> = new Set();
+
+/** Complete sentences. */
+export function describeResize(pod: Pod, resize: PendingResize, input: Input): string {
+  const { kind, message, wanted } = resize;
+  const short = shortages(pod, wanted, input);
+  const why = short.length > 0 ? short.join(', ') : message === '' ? 'its kubelet gives no reason' : shownText(message, MESSAGE_BYTES);
+  const state = kind === 'deferred' ? 'is deferred until its node has room' : 'is infeasible: its node can never hold it';
+  const pools = poolsThatHold(pod, wanted, input);
+  const helps =
+    pools.length === 0
+      ? 'No pool has nodes that hold that size.'
+      : `A new node of ${namePools(pools)} holds that size: a replacement of the pod that requests it can run there.`;
+  return `Its resize in place ${state} (${why}). ${helps}`;
+}
+
+/** For each resource that its node is short of: what it needs, and what the node has for it. */
+function shortages(pod: Pod, wanted: Resources, { observation: { cluster }, names }: Input): readonly string[] {
+  const node = cluster.nodes.get(pod.nodeName ?? '');
+  if (node === undefined) return [];
+  const others = (cluster.podsByNode.get(node.name) ?? []).filter(({ uid }) => uid !== pod.uid);
+  return [...wanted].flatMap((needs, index) => {
+    const used = others.reduce((sum, { shape }) => sum + (shape.requests[index] ?? 0), 0);
+    const free = Math.max(0, (node.allocatable[index] ?? 0) - used);
+    return index === PODS || needs <= free ? [] : [describeShortage(names.nameOf(index), needs, free)];
+  });
+}
+
+function describeShortage(resource: string, needs: number, free: number): string {
+  const { what, texts } = amountsOf(resource, [needs, free]);
+  return `it needs ${texts[0]} ${what}, the node has ${texts[1]} for it`;
+}
+
+/** Groups whose next node would take a pod of that size, by name. Rules about other pods are not looked at. */
+function poolsThatHold(pod: Pod, wanted: Resources, input: Input): readonly string[] {
+  const [kind] = groupPods([withSize(pod, wanted)], new Map());
+  if (kind === undefined) return [];
+  const { cloud, cluster } = input.observation;
+  const holding = cloud.groups.filter((group) => {
+    if (group.template === undefined) return false;
+    const offered = makeTemplate(group, withAttachLimits(group.template, input.names), cluster.daemonSets, NO_ZONES);
+    return templateRefusals(kind, offered, input.names).length === 0;
+  });
+  return holding.map(({ id }): string => id).sort(compareText);
+}
+
+function withSize(pod: Pod, requests: Resources): Pod {
+  return { ...pod, nodeName: undefined, shape: { ...pod.shape, key: `${pod.shape.key} resized`, requests } };
+}
