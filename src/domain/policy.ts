@@ -165,6 +165,8 @@ export interface ScaleDownPolicy {
    * are off. 0: never, and not at all.
    */
   readonly candidateTtlMs: number;
+  /** Whether nodes inside a capacity reservation stay as long as no more VMs use it than it reserves. */
+  readonly keepReserved: boolean;
   /** What the cluster's nodes must have left after removals. 0: no minimum. */
   readonly minCoresTotal: number;
   readonly minMemoryTotalBytes: number;

@@ -1,5 +1,7 @@
 /** How many cores a subscription may use in a region, how many a node uses, and list prices of VM sizes. */
 
+import type { InstanceKey } from './ids.ts';
+
 export interface CloudQuota {
   /** Folded; quota draws refer to it. */
   readonly name: string;
@@ -30,6 +32,8 @@ export interface ReservedCapacity {
   readonly reserved: number;
   /** VMs in the reservation, with requested ones that the cloud does not count yet. May be above `reserved`. */
   readonly used: number;
+  /** VMs that Azure lists in it, and which of them are instances of node groups. Absent if unknown. */
+  readonly listed?: { readonly vms: number; readonly instances: readonly InstanceKey[] };
   /** Why the numbers are unknown: each new node then needs quota. If absent, they are known. */
   readonly unknown?: string;
 }

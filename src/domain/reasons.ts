@@ -175,6 +175,7 @@ export type UnremovableReason =
   | 'GroupUnconfirmed'
   | 'InstanceUnknown'
   | 'InstanceProtected'
+  | 'CapacityReserved'
   | 'RemovalBudgetSpent'
   | 'RepackInProgress'
   | 'UnexpectedError';

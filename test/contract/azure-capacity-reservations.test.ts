@@ -52,6 +52,13 @@ describe('capacity reservation groups', () => {
     expect(m.group('wide').template?.reservations).toEqual(reservations(m).map(({ name }) => name));
     expect(m.group('spot').template?.reservations).toBeUndefined();
     expect(reads(m)).toBe(2);
+    const { groups } = m.azure.observe(aCluster(), m.clock.now());
+    const instances = groups.flatMap((group) => group.instances ?? []).map(({ key }) => key);
+    for (const { listed, used: inUse } of reservations(m)) {
+      expect(listed?.vms).toBe(inUse);
+      expect(instances).toEqual(expect.arrayContaining([...(listed?.instances ?? [])]));
+      expect(listed?.instances.length).toBeGreaterThan(0);
+    }
     await m.pass(30 * MINUTE);
     expect(reads(m)).toBeLessThanOrEqual(2 * 8);
   });

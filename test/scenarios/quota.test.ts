@@ -55,6 +55,13 @@ describe('quotas', () => {
     expect(events(world, 'NotTriggerScaleUp').join('\n')).toContain(
       'family standardDSv5Family has 16 of 16 cores in use, a new node needs 4, of capacity reservation group crg, 3 of 3 reserved VMs are in use',
     );
+    world.world.cluster.remove(deployment({ name: 'wide', replicas: 4, cpu: '3' }));
+    await world.advance(25 * MINUTE);
+    expect(capacity(world, 'd')).toBe(3);
+    const kept = world.reports.at(-1)?.scaleDown?.kept.filter(({ reason }) => reason === 'CapacityReserved') ?? [];
+    expect(kept.map(({ detail }) => detail)).toContain(
+      'it is in capacity reservation group crg, where 3 of 3 reserved VMs are in use: they are paid for anyway',
+    );
     expect(world.world.violations()).toEqual([]);
   });
 

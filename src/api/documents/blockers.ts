@@ -34,6 +34,7 @@ const TITLES: Readonly<Record<NodeReason, string>> = {
   GroupUnconfirmed: 'Its pool is unknown',
   InstanceUnknown: 'Its instance is unknown',
   InstanceProtected: 'Its instance is protected',
+  CapacityReserved: 'A capacity reservation pays it anyway',
   RemovalBudgetSpent: 'The limit of removals is reached',
   RepackInProgress: 'Part of a repack',
   UnexpectedError: 'A check failed',

@@ -9,7 +9,8 @@ import type { RepackEstimate, RepackSet, Saved } from '../../domain/repack.ts';
 import { describeEstimate, describeRepackBlocker, describeRunning, describeSet } from '../../planning/explain/repack-words.ts';
 import { defined } from '../../lib/defined.ts';
 import { idleCost } from '../../planning/expanders/node-price.ts';
-import { type PaidUse, paidUses } from '../../planning/facts/paid-nodes.ts';
+import type { PaidUse } from '../../planning/facts/paid-nodes.ts';
+import { paidAndReserved } from '../../planning/facts/reserved-nodes.ts';
 import { type DocumentInput, isoTime, knownTime, roundMoney } from './document-input.ts';
 import type { PoolRowDocument } from './pools.ts';
 
@@ -24,11 +25,11 @@ export interface CostDocument {
   readonly discounted: boolean;
   /** When the oldest list price in use was read. Absent if no list price is. */
   readonly listReadAt?: string;
-  /** How paid nodes are used. Absent if none are configured. */
+  /** How paid nodes and reserved VMs are used. Absent if there are none. */
   readonly paid?: readonly PaidDocument[];
 }
 
-/** Regular nodes of one size that are paid whether they run or not. */
+/** Regular nodes of one size that are paid whether they run or not, by a configured count or by capacity reservations. */
 interface PaidDocument {
   readonly vmSize: string;
   readonly count: number;
@@ -48,7 +49,7 @@ export function costDocument(
     roundMoney(pools.reduce((total, pool) => total + (pool.perHour ?? 0) * countOf(pool), 0)) ?? 0;
   const unpriced = pools.filter(({ perHour, ready, upcoming = 0 }) => perHour === undefined && ready + upcoming > 0);
   const reads = Object.values(scaleUp.listPrices?.table ?? {}).map(({ readAtMs }) => readAtMs);
-  const uses = paidUses(scaleUp.paidNodes, report.observation);
+  const uses = paidAndReserved(scaleUp.paidNodes, report.observation);
   return {
     perHour: sum(boughtNow),
     upcomingPerHour: sum((pool) => boughtWith(pool, pool.upcoming ?? 0) - boughtNow(pool)),

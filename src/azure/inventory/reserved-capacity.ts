@@ -3,8 +3,10 @@
  * requested and the list does not show are counted as if they were in it. That needs no memory: it holds after a restart, too. Sends no call.
  * Idea: quota.
  */
+import type { InstanceKey } from '../../domain/ids.ts';
 import type { ReservedCapacity } from '../../domain/quotas-and-prices.ts';
 import type { ReservationReading } from '../agents/reservations-agent.ts';
+import { parseInstanceId } from '../arm/resource-ids.ts';
 import { compareBy } from '../../lib/comparison.ts';
 import { parseReservationGroupId, reservedCapacityName, reservedCapacityNames } from '../rows/capacity-reservation.ts';
 
@@ -86,7 +88,15 @@ export class ReservedCapacities {
     const reserved = rows.reduce((sum, row) => sum + row.reserved, 0);
     const listed = rows.reduce((sum, row) => sum + row.vms.length, 0);
     // guard: requested nodes count in reserved capacity before Azure lists them there
-    return { name, group, reserved, used: sharing.reduce((sum, each) => sum + unlistedNodes(each, own), listed) };
+    const used = sharing.reduce((sum, each) => sum + unlistedNodes(each, own), listed);
+    const vms = rows.flatMap((row) => row.vms);
+    return { name, group, reserved, used, listed: { vms: listed, instances: vms.flatMap((vm) => this.#instanceOf(vm) ?? []) } };
+  }
+
+  /** undefined: it belongs to no node group. */
+  #instanceOf(vm: string): InstanceKey | undefined {
+    const parsed = parseInstanceId(vm);
+    return parsed.ok && this.#deps.groupOfVm(vm) !== undefined ? parsed.ref.key : undefined;
   }
 
   /** VMs in reservations by reservation group, size and node group. */

@@ -149,6 +149,7 @@ export const scaleDown = z
     maxBulkSoftTaintCount: wholeNumber(0).default(10),
     maxBulkSoftTaintTime: duration(3 * SECOND_MS),
     deletionCandidateTtl: duration(2 * MINUTE_MS),
+    keepReserved: flag(true),
     minCoresTotal: wholeNumber(0).default(0),
     minMemoryTotalGib: wholeNumber(0, 8_000_000).default(0),
     // A healthy watch sends a bookmark about once a minute. Two in a row may be lost.
@@ -185,6 +186,7 @@ export const scaleDown = z
     softTaintBudget: given.maxBulkSoftTaintCount,
     softTaintTimeMs: given.maxBulkSoftTaintTime,
     candidateTtlMs: given.deletionCandidateTtl,
+    keepReserved: given.keepReserved,
     minCoresTotal: given.minCoresTotal,
     minMemoryTotalBytes: given.minMemoryTotalGib * GIB,
     maxClusterStalenessMs: given.maxClusterStaleness,

@@ -44,6 +44,7 @@ const SCALE_DOWN = {
   budgets: [],
   softTaintTimeMs: 3 * SECOND_MS,
   candidateTtlMs: 0,
+  keepReserved: false,
   minCoresTotal: 0,
   minMemoryTotalBytes: 0,
   maxClusterStalenessMs: UNLIMITED,

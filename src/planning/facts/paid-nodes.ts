@@ -57,9 +57,9 @@ export function takePaid(left: PaidLeft, group: PaidGroup, nodes: number): PaidL
   return taken === 0 ? left : new Map([...left, [size, (left.get(size) ?? 0) - taken]]);
 }
 
-/** What new nodes cost per hour. undefined: one of them is not paid, and its price is unknown. */
-export function costOfNew(left: PaidLeft, group: PaidGroup, nodes: number, price: number | undefined): number | undefined {
-  const bought = nodes - paidAmong(left, group, nodes);
+/** What new nodes cost per hour if `free` of them cost nothing. undefined: one of them costs money, and its price is unknown. */
+export function costOfNew(nodes: number, free: number, price: number | undefined): number | undefined {
+  const bought = Math.max(0, nodes - free);
   if (bought === 0) return 0;
   return price === undefined ? undefined : bought * price;
 }

@@ -91,7 +91,8 @@ function checkNode(node: Node, context: ScaleDownContext): Candidate | Unremovab
   // guard: a new node of a repack stays while its pods have yet to come
   if (repack !== undefined) return repack;
   // A broken node does not count for the minimum: its timer runs while a replacement is on its way.
-  if (node.readiness.ready && isAtMinimum(group, context)) return { node: name, ...minimumSizeReason(group) };
+  const floor = node.readiness.ready ? floorReason(group, instance, context) : undefined;
+  if (floor !== undefined) return { node: name, ...floor };
   const memory = rememberedReason(node, context);
   if (memory !== undefined) return memory;
   return checkUtilization({ node, group, instance }, context);
@@ -222,6 +223,18 @@ function utilizationAndThreshold(
 export function minimumSizeReason({ minSize, schedule }: NodeGroup): Pick<UnremovableNode, 'reason' | 'detail'> {
   const rule = schedule?.min === undefined ? '' : `, by schedule rule ${schedule.min.rule}`;
   return { reason: 'NodeGroupMinSizeReached', detail: `its node group is at its minimum size of ${minSize}${rule}` };
+}
+
+/** Why a working node is needed for the size of its group, or of a reservation. */
+function floorReason(
+  group: NodeGroup,
+  instance: InstanceKey,
+  context: ScaleDownContext,
+): Pick<UnremovableNode, 'reason' | 'detail'> | undefined {
+  if (isAtMinimum(group, context)) return minimumSizeReason(group);
+  const detail = context.reserved.shortage([instance]);
+  // guard: a working node that a capacity reservation pays anyway is not removed
+  return detail === undefined ? undefined : { reason: 'CapacityReserved', detail };
 }
 
 function isAtMinimum(group: NodeGroup, context: ScaleDownContext): boolean {

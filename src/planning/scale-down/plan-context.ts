@@ -13,6 +13,7 @@ import { isTaintedForDeletion } from '../state/deletions.ts';
 import { familyOfGroups, siblingFamilies, type SiblingFamily } from '../scale-up/groups/sibling-groups.ts';
 import { zoneOutages, type ZoneOutage } from '../scale-up/groups/zone-outages.ts';
 import type { FullGroups } from './full-groups.ts';
+import { ReservedNodes, stayingInstances } from '../facts/reserved-nodes.ts';
 import { nodesWithOldImage } from '../facts/node-images.ts';
 import { GPU_RESOURCES } from './utilization.ts';
 import { drainContext, drainRulesOf, type DrainContext } from '../../scheduling/drainability/drain-rule.ts';
@@ -39,6 +40,8 @@ export interface ScaleDownContext {
   /** Nodes that are being removed, by us, by Azure or by another program. */
   readonly leaving: ReadonlySet<NodeName>;
   readonly fullGroups: FullGroups;
+  /** What capacity reservations can lose. Not counted on: a plan that removes several nodes counts in one of its own. */
+  readonly reserved: ReservedNodes;
   /** Whether the node has an older image than its group has. */
   readonly hasOldImage: (node: NodeName) => boolean;
   readonly repack: RepackedNodes;
@@ -84,6 +87,7 @@ export function makeScaleDownContext(input: ScaleDownContextInput): ScaleDownCon
   const instancesBeingDeleted = new Set(
     observation.cloud.groups.flatMap((group) => instanceListFacts(group).deleting.map(({ key }) => key)),
   );
+  const leaving = leavingNodes(observation, state, instancesBeingDeleted);
   return {
     observation,
     state,
@@ -94,13 +98,14 @@ export function makeScaleDownContext(input: ScaleDownContextInput): ScaleDownCon
     groups,
     draining: drainingByGroup(observation, state),
     fullGroups: input.fullGroups ?? new Map(),
+    reserved: reservedNodes(input, leaving),
     hasOldImage: oldImages(observation),
     repack: repackedNodes(state),
     inSequence: input.inSequence === true,
     only: input.only,
     cancellable: input.cancellable ?? new Set(),
     instancesBeingDeleted,
-    leaving: leavingNodes(observation, state, instancesBeingDeleted),
+    leaving,
     families:
       policy.scaleUp.balanceSimilarGroups || policy.cluster.avoidDownZones
         ? familyOfGroups(siblingFamilies(observation, policy.scaleUp))
@@ -113,6 +118,17 @@ export function makeScaleDownContext(input: ScaleDownContextInput): ScaleDownCon
       ),
     ),
   };
+}
+
+export function reservedNodes(
+  { observation, policy }: Pick<ScaleDownContext, 'observation' | 'policy'>,
+  leaving: ScaleDownContext['leaving'],
+): ReservedNodes {
+  const { cloud } = observation;
+  if (!policy.scaleDown.keepReserved || cloud.reservations === undefined) return new ReservedNodes({}, () => false);
+  const staying = stayingInstances(observation);
+  const gone = new Set([...leaving].flatMap((name) => cloud.instanceOfNode.get(name) ?? []));
+  return new ReservedNodes(cloud, (instance) => gone.has(instance) || !staying.has(instance));
 }
 
 /** Looks at all nodes, so only once something asks: most plans compare no two nodes. */

@@ -9,6 +9,7 @@ import type { Node } from '../../domain/node.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { Pod } from '../../domain/pod.ts';
 import { zonePart } from '../../domain/node-template.ts';
+import { paidUses, type Seen } from '../facts/paid-nodes.ts';
 import { priceOf } from '../expanders/node-price.ts';
 import type { BudgetLedger } from './budgets.ts';
 import { isLeaving, type ScaleDownContext } from './plan-context.ts';
@@ -114,6 +115,8 @@ interface Ranked {
   readonly occupied: number;
   /** 0 if its image is older than that of its group, else 1. */
   readonly image: number;
+  /** 1 if its removal saves nothing since it is paid anyway, else 0. 0 if prices are not compared. */
+  paid: number;
   /** Disruption; divided by the hourly price if every candidate has one. */
   readonly cost: number;
   /** Of the node per hour; 0 if prices are not compared. */
@@ -124,6 +127,8 @@ interface Order {
   readonly prices: PriceSources;
   readonly nowMs: number;
   readonly hasOldImage: ScaleDownContext['hasOldImage'];
+  /** For nodes that are paid already. */
+  readonly observation: Seen;
 }
 
 /**
@@ -136,9 +141,9 @@ export function* removalOrder(
   zones: ZoneSurplus,
   order: Order,
 ): Generator<Unneeded> {
-  const ranked = rankCandidates(candidates, ledger, order).sort(
-    (left, right) => compareDisruption(left, right) || byAge(left.candidate, right.candidate),
-  );
+  const inOrder = (left: Ranked, right: Ranked): number => compareDisruption(left, right) || byAge(left.candidate, right.candidate);
+  const ranked = rankCandidates(candidates, ledger, order).sort(inOrder);
+  if (notePaid(ranked, order)) ranked.sort(inOrder);
   const siblings = new SiblingQueues(ranked, zones);
   const offered = new Set<Unneeded>();
   for (const candidate of byDisruption(ranked, zones)) {
@@ -216,10 +221,25 @@ function rankCandidates(candidates: readonly Unneeded[], ledger: BudgetLedger, {
       risk: ledger.exceedsAllowed(candidate.drain.movable) ? 1 : 0,
       occupied: cost > 0 ? 1 : 0,
       image: hasOldImage(candidate.node.name) ? 0 : 1,
+      paid: 0,
       cost: price > 0 ? cost / price : cost,
       price,
     };
   });
+}
+
+/** Of each paid size, the first nodes in the order are those that are bought; removing more saves nothing. Returns whether there are any. */
+function notePaid(ranked: readonly Ranked[], { prices, observation }: Order): boolean {
+  const bought = new Map(paidUses(prices.paidNodes, observation).map(({ size, count, running }) => [size, running - count]));
+  if (bought.size === 0) return false;
+  for (const each of ranked) {
+    const size = each.candidate.group.vmSize.toLowerCase();
+    const left = each.price === 0 || each.candidate.group.priority === 'Spot' ? undefined : bought.get(size);
+    if (left === undefined) continue;
+    bought.set(size, left - 1);
+    each.paid = left > 0 ? 0 : 1;
+  }
+  return true;
 }
 
 function compareDisruption(left: Ranked, right: Ranked): number {
@@ -227,6 +247,7 @@ function compareDisruption(left: Ranked, right: Ranked): number {
     left.risk - right.risk ||
     left.occupied - right.occupied ||
     left.image - right.image ||
+    left.paid - right.paid ||
     left.cost - right.cost ||
     right.price - left.price
   );

@@ -12,7 +12,8 @@ import { BudgetLedger, type RemovalAllowance, type GroupMinimums, ClusterMinimum
 import { groupCooldownEndMs } from './cooldown.ts';
 import { minimumSizeReason } from './eligibility.ts';
 import { ParallelDrains } from './parallel-drains.ts';
-import { isLeaving, type ScaleDownContext } from './plan-context.ts';
+import { isLeaving, reservedNodes, type ScaleDownContext } from './plan-context.ts';
+import type { ReservedNodes } from '../facts/reserved-nodes.ts';
 import { removalOrder, ZoneSurplus } from './removal-order.ts';
 import type { Removed } from '../facts/removal-budgets.ts';
 import { placementOrder } from './simulate-removal.ts';
@@ -81,6 +82,7 @@ interface RemovalBudgets {
   readonly ledger: BudgetLedger;
   readonly gangs: GangLedger;
   readonly minimum: ClusterMinimum;
+  readonly reserved: ReservedNodes;
   readonly zones: ZoneSurplus;
   readonly parallel: ParallelDrains;
 }
@@ -111,6 +113,7 @@ export function selectRemovals(
     ledger: new BudgetLedger(context),
     gangs: new GangLedger(context.inSequence ? undefined : context.gangs),
     minimum: new ClusterMinimum(context),
+    reserved: reservedNodes(context, context.leaving),
     zones,
     parallel: new ParallelDrains(context, zones, unneeded.reserved),
   };
@@ -126,7 +129,12 @@ export function selectRemovals(
     removals.push(...group.map((candidate) => ({ ...toRemoval(candidate), together: true as const })));
   }
   const { hasOldImage } = context;
-  const order = { prices: decisivePrices(context.policy.scaleUp), nowMs: context.observation.nowMs, hasOldImage };
+  const order = {
+    prices: decisivePrices(context.policy.scaleUp),
+    nowMs: context.observation.nowMs,
+    hasOldImage,
+    observation: context.observation,
+  };
   for (const candidate of removalOrder(singles, budgets.ledger, budgets.zones, order)) {
     const refusal = removalRefusal([candidate], budgets, { mayExceed: false }) ?? budgets.parallel.refusal(candidate);
     if (refusal !== undefined) {
@@ -186,6 +194,9 @@ function removalRefusal(
   const [awaited] = candidates.flatMap(({ drain }) => drain.waiting);
   if (awaited !== undefined) return { reason: 'BlockedByOnCompletionPod', detail: `waiting for ${podName(awaited)} to complete` };
   if (!staysAboveMinimum(candidates, group, budgets.groupMinimums)) return minimumSizeReason(group);
+  // guard: removals of one plan together do not go below what a capacity reservation pays
+  const reserved = budgets.reserved.shortage(candidates.flatMap(({ node, instance }) => (node.readiness.ready ? [instance] : [])));
+  if (reserved !== undefined) return { reason: 'CapacityReserved', detail: reserved };
   const detail = budgets.minimum.shortage(candidates.map(({ node }) => node));
   if (detail !== undefined) return { reason: 'MinimalResourceLimitExceeded', detail };
   return (
@@ -265,6 +276,7 @@ function countRemoval(candidate: Unneeded, budgets: RemovalBudgets): void {
   if (candidate.node.readiness.ready) budgets.groupMinimums.countRemoval(candidate.group);
   else budgets.groupMinimums.countBrokenRemoval(candidate.group);
   budgets.minimum.countRemoval(candidate.node);
+  budgets.reserved.countRemoval(candidate.instance);
   budgets.zones.countRemoval(candidate.group.id, candidate.node);
   budgets.allowance.nodes = Math.max(0, budgets.allowance.nodes - 1);
   if (isEmpty(candidate) && budgets.allowance.emptyWindow !== undefined) budgets.allowance.emptyWindow -= 1;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { idleCost, savedByRemovals } from '../../../src/planning/expanders/node-price.ts';
-import { costOfNew, paidLeft, paidUses, takePaid } from '../../../src/planning/facts/paid-nodes.ts';
+import { costOfNew, paidAmong, paidLeft, paidUses, takePaid } from '../../../src/planning/facts/paid-nodes.ts';
 import { aCluster, aGroup, aNode, anObservation } from '../../support/builders.ts';
 import { NO_PRICES } from '../../../src/domain/policy.ts';
 
@@ -46,10 +46,10 @@ describe('paid nodes', () => {
   it('make new nodes free until they are used up', () => {
     const [group, spot] = [aGroup({ id: 'a', vmSize }), aGroup({ id: 's', vmSize, priority: 'Spot' })];
     const left = paidLeft([{ size: D8, count: 2 }], observed([]));
-    expect([1, 2, 3].map((nodes) => costOfNew(left, group, nodes, 0.4))).toEqual([0, 0, 0.4]);
-    expect([1, 2, 3].map((nodes) => costOfNew(left, group, nodes, undefined))).toEqual([0, 0, undefined]);
-    expect(costOfNew(left, spot, 1, 0.1)).toBe(0.1);
-    expect(costOfNew(takePaid(left, group, 1), group, 2, 0.4)).toBe(0.4);
+    expect([1, 2, 3].map((nodes) => costOfNew(nodes, paidAmong(left, group, nodes), 0.4))).toEqual([0, 0, 0.4]);
+    expect([1, 2, 3].map((nodes) => costOfNew(nodes, paidAmong(left, group, nodes), undefined))).toEqual([0, 0, undefined]);
+    expect(costOfNew(1, paidAmong(left, spot, 1), 0.1)).toBe(0.1);
+    expect(costOfNew(2, paidAmong(takePaid(left, group, 1), group, 2), 0.4)).toBe(0.4);
     expect(takePaid(left, spot, 1)).toBe(left);
   });
 

@@ -98,6 +98,24 @@ describe('planScaleUp: reserved capacity', () => {
     expect(growth(planFor({ groups, pods: pods(5), cloud }))).toEqual(['a 0->2']);
   });
 
+  it('is filled first if prices are compared: its nodes cost nothing more, and an option of them buys no others', () => {
+    const groups = [
+      aGroup({ id: 'cheap', target: 0, vmSize: 'cheap' }),
+      reserving(aGroup({ id: 'reserved', target: 0, vmSize: 'dear' }), 'r/1'),
+    ];
+    const policy = { expanders: ['price'] as const, prices: { cheap: 0.1, dear: 9 } };
+    const cloud = (left: number) => ({ reservations: [reserved('r/1', 3, 3 - left)] });
+    expect(growth(planFor({ groups, pods: pods(4), policy, cloud: cloud(3) }))).toEqual(['cheap 0->1', 'reserved 0->3']);
+    expect(growth(planFor({ groups, pods: pods(4), policy, cloud: cloud(0) }))).toEqual(['cheap 0->4']);
+    const plan = planFor({ groups, pods: pods(2), policy, cloud: cloud(2) });
+    expect(plan.options.find(({ group }) => group === 'reserved')?.cost?.perHour).toBe(0);
+  });
+
+  it('decides nothing if prices are not compared', () => {
+    const groups = [aGroup({ id: 'a', target: 0 }), reserving(aGroup({ id: 'b', target: 0 }), 'r/1')];
+    expect(growth(planFor({ groups, pods: pods(2), cloud: { reservations: [reserved('r/1', 3, 0)] } }))).toEqual(['a 0->2']);
+  });
+
   it('two pools that share a group of reservations do not both use it', () => {
     const groups = ['a', 'b'].map((id) => reserving(aGroup({ id, target: 0, maxSize: 2 }), 'r/1'));
     const plan = planFor({ groups, pods: pods(5), cloud: { quotas: full, reservations: [reserved('r/1', 3, 0)] } });

@@ -61,7 +61,7 @@ export const PRICE_GUARDS: readonly GuardTable[] = [
     test: 'test/tools/plan/report/prices.test.ts',
     quick: true,
     guards: [
-      { title: 'an option of paid nodes buys no others', change: ['paid > 0', 'false'] },
+      { title: 'an option of paid nodes buys no others', change: ['free > 0', 'false'] },
       { title: 'two pools do not both use the same paid nodes', change: ['takePaid(paid, group, count)', 'paid'] },
     ],
   },

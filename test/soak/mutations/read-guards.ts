@@ -8,6 +8,17 @@ export const READ_GUARDS: readonly GuardTable[] = [
     guards: [{ title: 'no more nodes are removed than a budget of removals allows', row: 'whatever was planned' }],
   },
   {
+    test: 'test/planning/facts/reserved-nodes.test.ts',
+    quick: true,
+    guards: [
+      {
+        title: 'a working node that a capacity reservation pays anyway is not removed',
+        change: ['detail === undefined', 'true'],
+      },
+      { title: 'removals of one plan together do not go below what a capacity reservation pays', row: 'of one plan' },
+    ],
+  },
+  {
     test: 'test/planning/facts/removal-budgets.test.ts',
     guards: [{ title: 'no plan removes more nodes than a budget of removals allows', row: 'is passed by no plan' }],
   },

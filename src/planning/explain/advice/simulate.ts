@@ -3,7 +3,8 @@ import type { NodeGroupId } from '../../../domain/ids.ts';
 import type { ScaleUpPlan } from '../../../domain/plan.ts';
 import type { GroupRefusal, PodVerdict } from '../../../domain/reasons.ts';
 import { compareText } from '../../../lib/comparison.ts';
-import { costOfNew, paidLeft, takePaid } from '../../facts/paid-nodes.ts';
+import { costOfNew } from '../../facts/paid-nodes.ts';
+import { freeAmong, freeRoom, takeFree } from '../../scale-up/groups/quotas.ts';
 import { priceOf } from '../../expanders/node-price.ts';
 import type { SlicedWork } from '../../../lib/slices.ts';
 import { planScaleUpInSlices } from '../../scale-up/plan.ts';
@@ -106,13 +107,14 @@ function grownGroups(added: ReadonlyMap<NodeGroupId, number>, changes: readonly 
 
 /** Other groups may get fewer nodes than without the changes. */
 function costOf(added: ReadonlyMap<NodeGroupId, number>, { observation, policy }: ScaleUpInput): Pick<Fix['proof'], 'nodes' | 'perHour'> {
-  let paid = paidLeft(policy.scaleUp.paidNodes, observation);
+  let free = freeRoom(policy.scaleUp, observation);
   const counts = observation.cloud.groups.flatMap((group) => {
     const nodes = added.get(group.id) ?? 0;
     const price = priceOf(policy.scaleUp, group);
+    const newNode = { group, template: group.template };
     // Fewer nodes than without the changes leave more paid ones to others: they save what they would cost.
-    const cost = nodes > 0 ? costOfNew(paid, group, nodes, price) : price === undefined ? undefined : nodes * price;
-    paid = takePaid(paid, group, Math.max(0, nodes));
+    const cost = nodes > 0 ? costOfNew(nodes, freeAmong(free, newNode, nodes), price) : price === undefined ? undefined : nodes * price;
+    free = takeFree(free, newNode, Math.max(0, nodes));
     return nodes === 0 ? [] : [{ nodes, cost }];
   });
   const nodes = counts.reduce((sum, count) => sum + count.nodes, 0);

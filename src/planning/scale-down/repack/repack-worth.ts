@@ -5,12 +5,14 @@
  */
 import type { AddedNodes, RepackSet, Saved } from '../../../domain/repack.ts';
 import type { NodeGroup } from '../../../domain/node-group.ts';
+import type { Observation } from '../../../domain/observation.ts';
 import type { Pod } from '../../../domain/pod.ts';
 import type { PriceSources } from '../../../domain/policy.ts';
 import { CPU } from '../../../domain/resources.ts';
 import { decisivePrices, priceOf, savedByRemovals } from '../../expanders/node-price.ts';
 import { orderOf } from '../../expanders/preference.ts';
-import { costOfNew, paidLeft } from '../../facts/paid-nodes.ts';
+import { costOfNew } from '../../facts/paid-nodes.ts';
+import { freeAmong, freeRoom } from '../../scale-up/groups/quotas.ts';
 import type { Candidate } from '../eligibility.ts';
 import type { ScaleDownContext } from '../plan-context.ts';
 import { disruptionCost } from '../removal-order.ts';
@@ -60,8 +62,7 @@ function moneySaved(
   { observation }: ScaleDownContext,
 ): number | undefined {
   const parts = savedByRemovals(removed, prices, observation);
-  const cost =
-    added === undefined ? 0 : costOfNew(paidLeft(prices.paidNodes, observation), added.group, added.nodes, priceOf(prices, added.group));
+  const cost = added === undefined ? 0 : costOfAdded(added, prices, observation);
   if (cost === undefined) return undefined;
   let sum = 0;
   for (const part of parts) {
@@ -69,6 +70,11 @@ function moneySaved(
     sum += part;
   }
   return rounded(sum - cost);
+}
+
+function costOfAdded({ group, nodes }: NewNodes, prices: PriceSources, observation: Observation): number | undefined {
+  const free = freeAmong(freeRoom(prices, observation), { group, template: group.template }, nodes);
+  return costOfNew(nodes, free, priceOf(prices, group));
 }
 
 /** For people: with prices that decide nothing, too. */

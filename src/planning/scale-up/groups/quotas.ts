@@ -11,7 +11,7 @@ import type { ClusterLimit, ExceededQuota, SkipReason } from '../../../domain/re
 import { CPU, MEMORY, type ResourceNames } from '../../../domain/resources.ts';
 import { defined } from '../../../lib/defined.ts';
 import { quotasOfObjects } from '../../capacity-objects/capacity-quotas.ts';
-import { type PaidLeft, paidLeft, takePaid } from '../../facts/paid-nodes.ts';
+import { paidAmong, type PaidLeft, paidLeft, takePaid } from '../../facts/paid-nodes.ts';
 import { type CountedNode, type Quota, type UsedBy, isVirtual, usedByAll } from '../../capacity-objects/quota.ts';
 
 /** What limits leave while a plan is made. */
@@ -46,9 +46,31 @@ export function quotaRoomBeside(upcoming: Iterable<CountedNode>, { observation, 
   });
   return {
     quotas: [...planLimit(policy), ...poolLimits(cloud.groups), ...beside, ...cloudQuotas(cloud)],
-    reserved: byName(cloud.reservations ?? []),
-    paid: paidLeft(policy.paidNodes, { cluster, cloud }),
+    ...freeRoom(policy, { cluster, cloud }),
   };
+}
+
+/** Further nodes that cost nothing: those that are paid already, and those inside reserved capacity, which costs the same without them. */
+export type FreeRoom = Pick<QuotaRoom, 'reserved' | 'paid'>;
+
+export function freeRoom({ paidNodes }: Pick<ScaleUpPolicy, 'paidNodes'>, observation: Pick<Observation, 'cluster' | 'cloud'>): FreeRoom {
+  return { reserved: byName(observation.cloud.reservations ?? []), paid: paidLeft(paidNodes, observation) };
+}
+
+/** Whether any node can cost nothing. */
+export function hasFreeNodes({ reserved, paid }: FreeRoom): boolean {
+  return reserved.size > 0 || paid.size > 0;
+}
+
+/** How many of `nodes` new nodes of the group cost nothing. A count that is paid may be that of the reserved capacity. */
+export function freeAmong({ reserved, paid }: FreeRoom, { group, template }: NewNode, nodes: number): number {
+  return Math.max(paidAmong(paid, group, nodes), Math.min(nodes, nodesInReserved(reserved, template)));
+}
+
+/** What is left after `nodes` new nodes of the group. */
+export function takeFree({ reserved, paid }: FreeRoom, { group, template }: NewNode, nodes: number): FreeRoom {
+  const inReserved = Math.min(nodes, nodesInReserved(reserved, template));
+  return { reserved: takeReserved(reserved, template, inReserved), paid: takePaid(paid, group, nodes) };
 }
 
 // A limit of 0 means no limit.

@@ -12,6 +12,7 @@ import { compareText } from '../../../lib/comparison.ts';
 import type { SlicedWork } from '../../../lib/slices.ts';
 import { chooseOption } from '../../expanders/expander.ts';
 import { placeOnCapacity } from '../groups/existing-capacity.ts';
+import { hasFreeNodes } from '../groups/quotas.ts';
 import { areSimilar, shareEvenly } from '../groups/similar-groups.ts';
 import { variantsForPods, type GroupTemplate } from '../groups/template-node.ts';
 import type { EquivalenceGroup } from '../pods/equivalence-groups.ts';
@@ -129,8 +130,8 @@ function* findOptions(input: TurnInput, families: readonly Family[], valid: Vali
 }
 
 /** Of an estimate that holds, nodes that cost nothing may be used up. */
-function costedAgain({ scoring, expansion: { paid } }: TurnInput, option: ExpandOption): ExpandOption {
-  return paid.size === 0 ? option : { ...option, scored: scoreOption(option.template, option.estimate, scoring, paid) };
+function costedAgain({ scoring, expansion: { free } }: TurnInput, option: ExpandOption): ExpandOption {
+  return hasFreeNodes(free) ? { ...option, scored: scoreOption(option.template, option.estimate, scoring, free) } : option;
 }
 
 /** An estimate holds until a pod that it placed has a place. With interdependent pods, or families, no estimate holds. */

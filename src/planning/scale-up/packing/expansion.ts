@@ -7,10 +7,9 @@ import { isWhole } from '../../../domain/node-group.ts';
 import type { ScoredOption } from '../../../domain/plan.ts';
 import type { Pod } from '../../../domain/pod.ts';
 import { defined } from '../../../lib/defined.ts';
-import type { PaidLeft } from '../../facts/paid-nodes.ts';
 import type { Expander } from '../../expanders/expander.ts';
 import type { ExistingCapacity } from '../groups/existing-capacity.ts';
-import { nodesAllowed, takeNodes, type QuotaRoom } from '../groups/quotas.ts';
+import { type FreeRoom, nodesAllowed, takeNodes, type QuotaRoom } from '../groups/quotas.ts';
 import type { SimilarityRules } from '../groups/similar-groups.ts';
 import { simulatedNodeName, type GroupTemplate } from '../groups/template-node.ts';
 import type { EquivalenceGroup } from '../pods/equivalence-groups.ts';
@@ -103,8 +102,8 @@ export class Expansion {
   }
 
   /** Further nodes that cost nothing. */
-  get paid(): PaidLeft {
-    return this.#room.paid;
+  get free(): FreeRoom {
+    return this.#room;
   }
 
   /** How many nodes the group may still add. A zero-or-max group may add all its nodes or none. */

@@ -3,7 +3,8 @@ import { isWhole, type NodeGroup } from '../../../domain/node-group.ts';
 import type { OptionCost, PlanNote, ScoredOption } from '../../../domain/plan.ts';
 import type { ScaleUpPolicy } from '../../../domain/policy.ts';
 import { CPU, MEMORY, type ResourceNames, type Resources } from '../../../domain/resources.ts';
-import { costOfNew, type PaidLeft } from '../../facts/paid-nodes.ts';
+import { costOfNew } from '../../facts/paid-nodes.ts';
+import { freeAmong, type FreeRoom } from '../groups/quotas.ts';
 import { pricedName, priceOf as listedPrice } from '../../expanders/node-price.ts';
 import { levelRule, preferenceRule } from '../../expanders/preference.ts';
 import { misfitOf, weightOf } from '../../expanders/price.ts';
@@ -109,14 +110,14 @@ export function createScoring(policy: ScaleUpPolicy, names: ResourceNames, clust
   };
 }
 
-/** `paid`: further nodes that cost nothing. */
-export function scoreOption(template: GroupTemplate, estimate: Estimate, scoring: Scoring, paid: PaidLeft): ScoredOption {
+/** `free`: further nodes that cost nothing. */
+export function scoreOption(template: GroupTemplate, estimate: Estimate, scoring: Scoring, free: FreeRoom): ScoredOption {
   const { group } = template;
   let pods = 0;
   for (const count of estimate.placed.values()) pods += count;
   const waste = estimate.nodes === 0 ? 0 : wasteOf(estimate, template, scoring.names);
   const priority = scoring.priorityOf(group);
-  const cost = costOf(template, estimate, scoring, paid);
+  const cost = costOf(template, estimate, scoring, free);
   return {
     group: group.id,
     nodes: estimate.nodes,
@@ -126,8 +127,8 @@ export function scoreOption(template: GroupTemplate, estimate: Estimate, scoring
   };
 }
 
-function costOf({ group, template }: GroupTemplate, { nodes, placed }: Estimate, scoring: Scoring, paid: PaidLeft): OptionCost | undefined {
-  const perHour = costOfNew(paid, group, nodes, scoring.priceOf(group));
+function costOf({ group, template }: GroupTemplate, { nodes, placed }: Estimate, scoring: Scoring, free: FreeRoom): OptionCost | undefined {
+  const perHour = costOfNew(nodes, freeAmong(free, { group, template }, nodes), scoring.priceOf(group));
   const nodeWeight = weightOf(template.capacity);
   if (perHour === undefined || nodes === 0 || nodeWeight === 0) return undefined;
   const nodeCores = (template.capacity[CPU] ?? 0) / 1000;

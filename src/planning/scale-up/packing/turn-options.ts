@@ -1,8 +1,8 @@
 /** Options of one turn: what a group, or a family of groups, would serve with how many nodes; and how an option is taken. */
 import { isWhole } from '../../../domain/node-group.ts';
-import { paidAmong } from '../../facts/paid-nodes.ts';
 import type { SlicedWork } from '../../../lib/slices.ts';
 import { withForkInSlices } from '../../../scheduling/snapshot/snapshot.ts';
+import { freeAmong } from '../groups/quotas.ts';
 import { similarFamilies } from '../groups/similar-groups.ts';
 import type { GroupTemplate } from '../groups/template-node.ts';
 import { dependsOnZones, zonalFamilies } from '../groups/zonal-siblings.ts';
@@ -62,14 +62,14 @@ export function membersOf(input: TurnInput, family: Family): readonly [FamilyMem
 }
 
 /**
- * An option of paid nodes has no others if prices are compared, so that the next round compares what the rest costs. Options that serve all
+ * An option of nodes that cost nothing has no others if prices are compared, so that the next round compares what the rest costs. Options that serve all
  * pods or none are whole.
  */
 function paidLimit({ expansion, scoring, allOrNothing }: TurnInput, [template, ...others]: Family): number {
   if (template === undefined || others.length > 0 || allOrNothing || isWhole(template.group) || !scoring.comparesPrices) return Infinity;
-  const paid = paidAmong(expansion.paid, template.group, Infinity);
+  const free = freeAmong(expansion.free, template, Infinity);
   // guard: an option of paid nodes buys no others
-  return paid > 0 ? paid : Infinity;
+  return free > 0 ? free : Infinity;
 }
 
 /** Leaves the snapshot as it was. */
@@ -81,7 +81,7 @@ export function* makeOption(input: TurnInput, family: readonly [FamilyMember, ..
   );
   const estimate = atomicEstimate(packed, template, limit);
   yield;
-  return { template, family, estimate, limit, scored: scoreOption(template, estimate, input.scoring, input.expansion.paid) };
+  return { template, family, estimate, limit, scored: scoreOption(template, estimate, input.scoring, input.expansion.free) };
 }
 
 /**

@@ -9,7 +9,7 @@ import type { ScaleDownPlan, ScaleUpPlan } from '../../../domain/plan.ts';
 import type { Pod } from '../../../domain/pod.ts';
 import type { PriceSources, ScaleDownPolicy } from '../../../domain/policy.ts';
 import type { PodVerdict } from '../../../domain/reasons.ts';
-import { paidLeft } from '../../../planning/facts/paid-nodes.ts';
+import { freeRoom } from '../../../planning/scale-up/groups/quotas.ts';
 import { type NodePrice, nodePrice, priceOf } from '../../../planning/expanders/node-price.ts';
 import { adviseClass, helplessClasses } from '../../../planning/explain/advice/advice.ts';
 import { wasteRows, type WasteRow } from '../../../planning/explain/removal-advice/waste.ts';
@@ -90,7 +90,7 @@ export function planReport(input: PlanInput): PlanReport {
       groups,
       policy: policy.scaleUp,
       advice,
-      paid: paidLeft(policy.scaleUp.paidNodes, input.observation),
+      free: freeRoom(policy.scaleUp, input.observation),
     }),
     ...choiceOf(decision),
   };

@@ -12,7 +12,8 @@ import { describeShortfall } from '../../../planning/explain/gangs.ts';
 import { explainIgnored } from '../../../planning/explain/ignored-pods.ts';
 import { classifyVerdict, type Verdict } from '../../../planning/explain/verdicts.ts';
 import { explainRefusal, explainSkip } from '../../../planning/explain/refusals.ts';
-import { costOfNew, type PaidLeft, takePaid } from '../../../planning/facts/paid-nodes.ts';
+import { costOfNew } from '../../../planning/facts/paid-nodes.ts';
+import { freeAmong, type FreeRoom, takeFree } from '../../../planning/scale-up/groups/quotas.ts';
 import { priceOf } from '../../../planning/expanders/node-price.ts';
 import { isHeadroom, roomOwner } from '../../../planning/state/assumed-pods.ts';
 import { type PoolRow, poolRows } from '../../../planning/explain/pool-rows.ts';
@@ -56,7 +57,7 @@ interface ReportContext {
   readonly groups: ReadonlyMap<string, NodeGroup>;
   readonly policy: ScaleUpPolicy;
   /** Before the plan: further nodes that cost nothing. */
-  readonly paid: PaidLeft;
+  readonly free: FreeRoom;
   readonly advice: ReadonlyMap<PodVerdict, Advice>;
   readonly refusals: (verdict: Helpless) => Refusals;
 }
@@ -68,11 +69,13 @@ export function reportScaleUp(plan: ScaleUpPlan, given: Omit<ReportContext, 'ref
   const verdicts = [...plan.verdicts]
     .filter(([pod]) => pod.nodeName === undefined && !isHeadroom(pod))
     .map(([pod, verdict]) => ({ pod, name: podName(pod), verdict }));
-  let { paid } = given;
+  let { free } = given;
   const increases = plan.increases.map(({ group: id, from, to, pods }) => {
     const group = context.groups.get(id);
-    const cost = group === undefined ? undefined : costOfNew(paid, group, to - from, priceOf(context.policy, group));
-    if (group !== undefined) paid = takePaid(paid, group, to - from);
+    const newNode = group === undefined ? undefined : { group, template: group.template };
+    const cost =
+      newNode === undefined ? undefined : costOfNew(to - from, freeAmong(free, newNode, to - from), priceOf(context.policy, newNode.group));
+    if (newNode !== undefined) free = takeFree(free, newNode, to - from);
     const perHour = cost === undefined ? undefined : Math.round(cost * 10_000) / 10_000;
     const owners = new Set(pods.filter(isHeadroom).map(roomOwner));
     const headroom = owners.size === 0 ? undefined : [...owners].sort();
