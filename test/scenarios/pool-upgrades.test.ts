@@ -6,8 +6,8 @@ import { aPool, bound, budget, capacity, deployment, MINUTE, worldOf } from './s
 const FLAGS = ['--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=0s'];
 
 /** Three nodes, each more than half in use. */
-async function busy(kind: 'vmss-uniform' | 'vms-pool', min = 0): Promise<VirtualRun> {
-  const pool = aPool({ name: 'general', kind, count: 3, min, max: 6 });
+async function busy(kind: 'vmss-uniform' | 'vms-pool'): Promise<VirtualRun> {
+  const pool = aPool({ name: 'general', kind, count: 3, min: 0, max: 6 });
   const run = await startedWorld({ spec: worldOf([pool], { kubernetesVersion: '1.34.1' }), flags: FLAGS });
   run.world.cluster.apply(deployment({ name: 'web', replicas: 3, cpu: '2' }));
   await run.until('the pods run', () => bound(run, 'web') === 3, 5 * MINUTE);
@@ -59,17 +59,27 @@ describe('an upgrade of Kubernetes by AKS', () => {
     expect(world.world.violations()).toEqual([]);
   });
 
-  it('that is aborted leaves two images: of two idle nodes, the one with the old image goes', async () => {
-    const world = await busy('vmss-uniform', 3);
+  it('that is aborted leaves two images: of two idle nodes, the one with the old image goes, although the other is idle for longer', async () => {
+    const general = aPool({ name: 'general', count: 3, min: 3, max: 6 });
+    const spec = worldOf([general, aPool({ name: 'other', count: 0, max: 1 })], { kubernetesVersion: '1.34.1' });
+    const world = await startedWorld({ spec, flags: ['--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=8m'] });
+    world.world.cluster.apply(deployment({ name: 'web', replicas: 3, cpu: '2' }));
+    await world.until('the pods run', () => bound(world, 'web') === 3, 5 * MINUTE);
     const before = nodes(world);
     world.world.cluster.apply(budget('web', 0));
     world.world.arm.control.raise({ upgradeVersion: { pool: 'general', version: '1.34.1' } });
     await world.until('the surge node', () => nodes(world).length === 4, 10 * MINUTE);
-    world.world.cluster.remove(budget('web', 0));
     world.world.arm.control.raise({ abort: { pool: 'general' } });
+    // Growth elsewhere lets both be due in one loop.
+    world.world.cluster.apply(deployment({ name: 'late', replicas: 1, cpu: '2', spec: { nodeSelector: { agentpool: 'other' } } }));
+    await world.until('the other pool grows', () => capacity(world, 'other') === 1, 5 * MINUTE);
+    await world.advance(2 * MINUTE);
+    world.world.cluster.remove(budget('web', 0));
     world.world.cluster.apply(deployment({ name: 'web', replicas: 2, cpu: '2' }));
     await world.until('a node is gone', () => nodes(world).length === 3, 30 * MINUTE);
     const surge = nodes(world).filter((name) => !before.includes(name));
     expect([surge.length, bound(world, 'web'), world.world.violations()]).toEqual([1, 2, []]);
+    const groups = world.reports.at(-1)?.observation?.cloud.groups ?? [];
+    expect(groups.find(({ id }) => id.includes('general'))?.agentPool?.nodeImage).toMatch(/^AKSUbuntu-/);
   });
 });
