@@ -19,6 +19,8 @@ interface Upstream {
 
 /** Why a default differs, by flag. */
 const REASONS: Readonly<Record<string, string>> = {
+  'capacity-buffer-pod-dry-run-enabled':
+    'a dry run needs the right to create pods, which would let its owner run any pod; it is granted by who turns it on',
   'skip-nodes-with-local-storage':
     'an `emptyDir` used as a cache, or a `hostPath` that reads the files of the node, would block the removal for ever; **the data in it is lost**',
   'enforce-node-group-min-size': 'a pool below its minimum is increased to it',

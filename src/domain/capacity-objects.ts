@@ -91,6 +91,8 @@ export interface PodTemplate {
   readonly shape: PodShape;
   /** If absent, it is unknown. */
   readonly quotaUse?: QuotaUse;
+  /** Why the shape is that of the template as it is written, and not as the API server admits it. If absent, no dry run failed. */
+  readonly notAdmitted?: string;
 }
 
 /** A workload whose pods a buffer copies. */
@@ -102,6 +104,8 @@ export interface ScalableWorkload {
   readonly replicas: number;
   readonly shape: PodShape;
   readonly quotaUse?: QuotaUse;
+  /** As of a pod template. */
+  readonly notAdmitted?: string;
 }
 
 interface ScalableRef {
@@ -151,6 +155,16 @@ export interface CapacityObjects {
   readonly podTemplates?: ReadonlyMap<string, PodTemplate>;
   /** By `kind.group/namespace/name`. */
   readonly scalables?: ReadonlyMap<string, ScalableWorkload>;
+}
+
+/** The key of a workload in the observation. */
+export function workloadKey({
+  kind,
+  apiGroup,
+  namespace,
+  name,
+}: Readonly<Record<'kind' | 'apiGroup' | 'namespace' | 'name', string>>): string {
+  return `${kind}.${apiGroup}/${namespace}/${name}`;
 }
 
 export function conditionOf(status: CapacityStatus, type: string): StatusCondition | undefined {

@@ -231,7 +231,9 @@ export interface CapacityPolicy {
   readonly bufferInjection: boolean;
   /** Whether ProvisioningRequest objects are served. */
   readonly requests: boolean;
-  /** Room that is kept free on any nodes. If absent, none. */
+  /** Whether templates of buffers and of headroom count with what a dry run of the API server adds to them. */
+  readonly podDryRun: boolean;
+  /** Room that is kept free on any nodes. */
   readonly headroom: readonly Headroom[];
   readonly requestInitialBackoffMs: number;
   readonly requestMaxBackoffMs: number;

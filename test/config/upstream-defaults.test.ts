@@ -12,6 +12,7 @@ const UPSTREAM: Readonly<Record<string, string>> = {
   'balance-similar-node-groups': 'false',
   'blocking-system-pod-distruption-timeout': '1h',
   'capacity-buffer-controller-enabled': 'false',
+  'capacity-buffer-pod-dry-run-enabled': 'true',
   'capacity-buffer-pod-injection-enabled': 'false',
   'capacity-quotas-enabled': 'false',
   'check-capacity-batch-processing': 'false',
@@ -119,9 +120,10 @@ describe('defaults', () => {
     expect(RETIRED_FLAGS.filter(({ name }) => Object.hasOwn(UPSTREAM, name))).toEqual([]);
   });
 
-  it('are those of the Cluster Autoscaler, but for seven', () => {
+  it('are those of the Cluster Autoscaler, but for eight', () => {
     expect(differs.map(([name]) => name).toSorted()).toEqual([
       'address',
+      'capacity-buffer-pod-dry-run-enabled',
       'enforce-node-group-min-size',
       'leader-elect-resource-name',
       'max-binpacking-time',

@@ -67,6 +67,7 @@ export function aCapacityPolicy(change: Partial<CapacityPolicy> = {}): CapacityP
     checksTimeboxMs: 10_000,
     processorInstance: '',
     headroom: [],
+    podDryRun: false,
     ...change,
   };
 }

@@ -9,6 +9,7 @@ import type { Config } from '../../config/types/config.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Random } from '../../lib/random.ts';
 import type { StoredText } from '../../domain/ports/stored-text.ts';
+import { workloadKey } from '../../domain/capacity-objects.ts';
 import { ResourceNames } from '../../domain/resources.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
@@ -72,12 +73,15 @@ export async function connectBoth(input: ConnectInput): Promise<Connections> {
 
 /** Only kinds of enabled features are watched. */
 function capacityOf({ policy, azure }: Config): Pick<KubernetesOptions, 'capacity'> {
-  const { quotas, bufferController, bufferInjection, requests, headroom } = policy.capacity;
+  const { quotas, bufferController, bufferInjection, requests, headroom, podDryRun } = policy.capacity;
   const buffers = bufferController || bufferInjection;
   const ofPools = [...azure.nodeGroupOptions.map(({ options }) => options), ...(azure.schedules?.rules ?? []).map(({ says }) => says)];
   const amounts = [...headroom, ...ofPools.flatMap((each) => each.headroom ?? [])];
-  const workloads = amounts.flatMap((amount) => (amount.kind === 'copies' ? [amount.of.kind] : []));
-  return quotas || buffers || requests || workloads.length > 0 ? { capacity: { quotas, buffers, requests, workloads } } : {};
+  const copied = amounts.flatMap((amount) => (amount.kind === 'copies' ? [amount.of] : []));
+  const [workloads, copies] = [copied.map(({ kind }) => kind), copied.map(workloadKey)];
+  return quotas || buffers || requests || workloads.length > 0
+    ? { capacity: { quotas, buffers, requests, workloads, copies, podDryRun } }
+    : {};
 }
 
 /** Closes the connections to Kubernetes if Azure cannot be connected. */

@@ -196,6 +196,12 @@ export const FLAGS: readonly Flag[] = [
     'capacity.bufferInjection',
     'reserve room for CapacityBuffer objects (default false)',
   ),
+  row(
+    'capacity-buffer-pod-dry-run-enabled',
+    'boolean',
+    'capacity.podDryRun',
+    'count what admission adds to pods of CapacityBuffer objects and of headroom, by dry runs (default false)',
+  ),
   row('enable-provisioning-requests', 'boolean', 'capacity.provisioningRequests', 'serve ProvisioningRequest objects (default false)'),
   row(
     'provisioning-request-initial-backoff-time',

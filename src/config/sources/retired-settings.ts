@@ -161,7 +161,6 @@ export const RETIRED_FLAGS: readonly RetiredFlag[] = [
     'the autoscaler never creates or deletes node pools: create the pools and name them with --nodes',
   ),
   value('max-autoprovisioned-node-group-count', 'ignored', ['0'], 'the autoscaler never creates or deletes node pools'),
-  toggle('capacity-buffer-pod-dry-run-enabled', 'ignored', [], 'how the pods of buffers are created is not configurable'),
   value('cluster-snapshot-parallelism', 'ignored', ['16'], NEVER_USED),
   toggle('regional', 'ignored', FALSE, NEVER_USED),
   value('scale-down-candidates-pool-min-count', 'ignored', [], NEVER_USED),

@@ -52,6 +52,9 @@ export interface KubernetesOptions {
     readonly buffers: boolean;
     readonly requests: boolean;
     readonly workloads: readonly string[];
+    /** Keys of the workloads themselves. */
+    readonly copies: readonly string[];
+    readonly podDryRun: boolean;
   };
   /** Taints of nodes that are still starting. If absent, only the built-in ones count. */
   readonly taints?: TaintRules;

@@ -3,10 +3,12 @@
  * come with CustomResourceDefinitions that a cluster may lack. Then no such objects exist, and the kinds are tried
  * again from time to time.
  */
-import type { CapacityObjects, PodTemplate, ScalableWorkload } from '../../domain/capacity-objects.ts';
+import { type CapacityObjects, type PodTemplate, type ScalableWorkload, workloadKey } from '../../domain/capacity-objects.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import type { ObjectJson } from '../api/core-json.ts';
 import { capacityPath } from '../writes/capacity-status.ts';
+import { PodDryRuns } from '../writes/pod-dry-runs.ts';
+import { AdmittedTemplates } from './admitted-templates.ts';
 import { projectResourceQuota } from '../projection/resource-quotas.ts';
 import { projectBuffer, projectPodTemplate, projectQuota, projectRequest, projectScalable } from '../projection/capacity-objects.ts';
 import type { Shapes } from '../projection/pod-shape.ts';
@@ -22,6 +24,10 @@ export interface CapacityOptions {
   readonly requests: boolean;
   /** The kinds of workloads whose pods a headroom copies. Buffers need all kinds. */
   readonly workloads: readonly string[];
+  /** Keys of the workloads whose pods a headroom copies. */
+  readonly copies: readonly string[];
+  /** Whether templates that are used count as the API server admits their pods. */
+  readonly podDryRun: boolean;
 }
 
 interface WatchedCapacityDeps extends Omit<ReflectorDeps, 'resource' | 'path' | 'table'> {
@@ -47,11 +53,14 @@ export class WatchedCapacity {
   readonly #makers: readonly (() => Partial<CapacityObjects>)[];
   readonly #tables: { takeChanged(): boolean }[] = [];
   #objects: CapacityObjects = {};
+  readonly #admitted: AdmittedTemplates | undefined;
   /** How many resources have been read completely. */
   #known = 0;
 
   constructor(deps: WatchedCapacityDeps) {
     const { options, names, shapes } = deps;
+    const admitted = options.podDryRun ? new AdmittedTemplates(new PodDryRuns(deps), options.copies) : undefined;
+    this.#admitted = admitted;
     const watch = <Item>(
       source: { resource: string; path: string; mayBeAbsent?: true },
       project: (json: ObjectJson) => Item,
@@ -75,7 +84,13 @@ export class WatchedCapacity {
     }
     const copied = SCALABLE.filter(({ kind }) => options.buffers || options.workloads.includes(kind));
     if (copied.length > 0) {
-      const scalables = copied.map(({ resource, path, ...type }) => watch({ resource, path }, (json) => projectScalable(type, json, deps)));
+      const scalables = copied.map(({ resource, path, ...type }) =>
+        watch({ resource, path }, (json) => {
+          const workload = projectScalable(type, json, deps);
+          admitted?.note(workloadKey(workload), workload, json);
+          return workload;
+        }),
+      );
       makers.push(() => ({ scalables: byReference(scalables) }));
     }
     if (options.requests) {
@@ -85,7 +100,11 @@ export class WatchedCapacity {
     }
     if (options.buffers || options.requests) {
       const source = { resource: 'podtemplates', path: '/api/v1/podtemplates' };
-      const table: Table<PodTemplate> = watch(source, (json) => projectPodTemplate(json, shapes, names));
+      const table: Table<PodTemplate> = watch(source, (json) => {
+        const template = projectPodTemplate(json, shapes, names);
+        admitted?.note(`${template.namespace}/${template.name}`, template, json);
+        return template;
+      });
       const reflector = this.#reflectors.at(-1);
       makers.push(() => (reflector?.version === 0 ? {} : { podTemplates: new Map(table.items) }));
     }
@@ -97,6 +116,7 @@ export class WatchedCapacity {
    * empty.
    */
   async start(signal: AbortSignal): Promise<void> {
+    this.#admitted?.start(signal);
     for (const reflector of this.#reflectors) reflector.start(signal);
     await Promise.all(this.#reflectors.map((reflector) => reflector.answered));
   }
@@ -107,7 +127,7 @@ export class WatchedCapacity {
     const known = this.#reflectors.filter(({ version }) => version > 0).length;
     if (changed || known !== this.#known) this.#objects = Object.assign({}, ...this.#makers.map((make) => make())) as CapacityObjects;
     this.#known = known;
-    return this.#objects;
+    return this.#admitted?.applied(this.#objects) ?? this.#objects;
   }
 
   async ended(): Promise<void> {

@@ -81,6 +81,7 @@ const CAPACITY: CapacityPolicy = {
   checksTimeboxMs: 10 * SECOND_MS,
   processorInstance: '',
   headroom: [],
+  podDryRun: false,
 };
 
 type Without<Section, Later> = Omit<Section, keyof Later> & { readonly [Key in keyof Later & keyof Section]?: Section[Key] };

@@ -3,10 +3,18 @@
  * they are never evicted, and their owners get no events about them. Upstream `processors/capacitybuffer`. Pure. Must not know plans or
  * node groups.
  */
-import { type CapacityBuffer, type CapacityObjects, type QuotaUse, conditionOf, isTrue } from '../../domain/capacity-objects.ts';
+import {
+  type CapacityBuffer,
+  type CapacityObjects,
+  type QuotaUse,
+  conditionOf,
+  isTrue,
+  workloadKey,
+} from '../../domain/capacity-objects.ts';
 import { MAX_CLUSTER_PODS, wholeNumberUpTo } from '../../domain/platform-limits.ts';
 import type { PodShape, Pod } from '../../domain/pod.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
+import { defined } from '../../lib/defined.ts';
 
 // How many pods a CapacityBuffer stands for, and their shape. Upstream `capacitybuffer/translators`: the larger of a number and a
 // percentage, within limits. Limits alone mean as many pods as they allow.
@@ -20,6 +28,7 @@ export const ACTIVE_STRATEGY = 'buffer.x-k8s.io/active-capacity';
 /** What the buffer's pods look like. The template of a workload has no generation: it is read from the workload. */
 interface BufferTemplate {
   readonly shape: PodShape;
+  readonly notAdmitted?: string;
   readonly name?: string;
   readonly generation?: number;
   readonly quotaUse?: QuotaUse;
@@ -56,17 +65,23 @@ function templateOf(buffer: CapacityBuffer, objects: CapacityObjects): BufferTem
 
 function findTemplate(namespace: string, name: string, { podTemplates }: CapacityObjects): BufferTemplate | undefined {
   const found = podTemplates?.get(`${namespace}/${name}`);
-  return found === undefined ? undefined : { shape: found.shape, name: found.name, generation: found.generation, ...quotaUseOf(found) };
+  return found === undefined ? undefined : { shape: found.shape, name: found.name, generation: found.generation, ...usesOf(found) };
 }
 
 function findScalable({ ref, scalable }: CapacityBuffer, { scalables }: CapacityObjects) {
   if (scalable === undefined) return undefined;
   const found = scalables?.get(workloadKey({ ...scalable, namespace: ref.namespace }));
-  return found === undefined ? undefined : { shape: found.shape, replicas: found.replicas, ...quotaUseOf(found) };
+  return found === undefined ? undefined : { shape: found.shape, replicas: found.replicas, ...usesOf(found) };
 }
 
-function quotaUseOf({ quotaUse }: { readonly quotaUse?: QuotaUse }): Pick<BufferTemplate, 'quotaUse'> {
-  return quotaUse === undefined ? {} : { quotaUse };
+function usesOf({
+  quotaUse,
+  notAdmitted,
+}: {
+  readonly quotaUse?: QuotaUse;
+  readonly notAdmitted?: string;
+}): Pick<BufferTemplate, 'quotaUse' | 'notAdmitted'> {
+  return defined({ quotaUse, notAdmitted });
 }
 
 function wantedReplicas({ replicas, percentage }: CapacityBuffer, of: number | undefined): number | undefined {
@@ -85,7 +100,7 @@ function replicasWithinLimits(limits: CapacityBuffer['limits'], { requests }: Po
 export const WHOLE_PODS = `it must be a whole number from 0 to ${MAX_CLUSTER_PODS}`;
 
 type BufferReadiness =
-  | { readonly shape: PodShape; readonly replicas: number }
+  | { readonly shape: PodShape; readonly replicas: number; readonly notAdmitted?: string }
   | { readonly reason: 'NotReadyForProvisioning' | 'BufferIsEmpty' | 'FailedToGetPodTemplate'; readonly message: string };
 
 /** Whether the buffer's pods may be injected according to its status, or why not. */
@@ -103,7 +118,7 @@ export function bufferReadiness(buffer: CapacityBuffer, objects: CapacityObjects
   if (template.generation !== status.podTemplateGeneration)
     return { reason: 'NotReadyForProvisioning', message: 'its pod template has changed and was not processed yet' };
   if (replicas < 1) return { reason: 'BufferIsEmpty', message: 'the buffer has no replicas' };
-  return { shape: template.shape, replicas };
+  return { shape: template.shape, replicas, ...defined({ notAdmitted: template.notAdmitted }) };
 }
 
 /** What a buffer is for people: a CapacityBuffer object, or a setting. */
@@ -120,24 +135,15 @@ export interface ReadyBuffer {
   readonly workload?: string;
 }
 
-/** The key of a workload in the observation. */
-export function workloadKey({
-  kind,
-  apiGroup,
-  namespace,
-  name,
-}: Readonly<Record<'kind' | 'apiGroup' | 'namespace' | 'name', string>>): string {
-  return `${kind}.${apiGroup}/${namespace}/${name}`;
-}
-
 /** In a stable order. Makes no pods. */
 export function readyBuffers(objects: CapacityObjects): readonly ReadyBuffer[] {
   return (objects.buffers ?? []).flatMap((buffer) => {
     const ready = buffer.strategy === ACTIVE_STRATEGY ? bufferReadiness(buffer, objects) : undefined;
     if (ready === undefined || 'reason' in ready) return [];
     const { ref, scalable } = buffer;
+    const { shape, replicas } = ready;
     const of = scalable === undefined ? {} : { workload: workloadKey({ ...scalable, namespace: ref.namespace }) };
-    return [{ ref, podName: `capacity-buffer-${ref.name}`, ...ready, ...of }];
+    return [{ ref, podName: `capacity-buffer-${ref.name}`, shape, replicas, ...of }];
   });
 }
 

@@ -154,6 +154,10 @@ function sameAttributes(left: CapacityStatus, right: CapacityStatus): boolean {
   );
 }
 
+function asWritten(notAdmitted: string | undefined): string {
+  return notAdmitted === undefined ? '' : `; the template counts as it is written, since a dry run failed: ${notAdmitted}`;
+}
+
 /** What this loop injected. It follows the status that was read, not the one about to be written. */
 function withInjection(buffer: CapacityBuffer, status: CapacityStatus, { objects, nowMs }: BufferStatusInput): CapacityStatus {
   const ready = bufferReadiness(buffer, objects);
@@ -162,6 +166,10 @@ function withInjection(buffer: CapacityBuffer, status: CapacityStatus, { objects
   const condition =
     'reason' in ready
       ? ({ status: 'False', ...ready } as const)
-      : ({ status: 'True', reason: 'FakePodsInjected', message: `room for ${ready.replicas} pods is reserved or requested` } as const);
+      : ({
+          status: 'True',
+          reason: 'FakePodsInjected',
+          message: `room for ${ready.replicas} pods is reserved or requested${asWritten(ready.notAdmitted)}`,
+        } as const);
   return withCondition(status, { type: PROVISIONING, ...condition }, nowMs);
 }

@@ -70,7 +70,12 @@ function rowOf(demand: HeadroomDemand, { wanted, verdicts, explain }: Found): He
   const nodes = [...new Set(on)].sort(compareText);
   const why = whyMissing(demand, { wanted, missing, verdicts, explain });
   const row = { amount: describeHeadroom(demand.amount), wanted, kept: on.length, coming, missing, nodes: nodes.slice(0, MOST_NODES) };
-  return { ...row, ...defined({ group: demand.group, why }), sentence: sentenceOf(row, nodes.length, why) };
+  return { ...row, ...defined({ group: demand.group, why }), sentence: `${sentenceOf(row, nodes.length, why)}${asWritten(demand)}` };
+}
+
+function asWritten({ room }: HeadroomDemand): string {
+  const { notAdmitted = '' } = 'problem' in room ? {} : room;
+  return notAdmitted === '' ? '' : `; its template counts as it is written, since a dry run failed: ${notAdmitted}`;
 }
 
 function whyMissing(

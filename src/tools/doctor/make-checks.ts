@@ -129,7 +129,7 @@ interface CheckDeps {
   readonly metrics: ReturnType<typeof createMetrics>;
 }
 
-async function checkCluster({ kubernetes }: Config, { clock, metrics }: CheckDeps, signal: AbortSignal): Promise<readonly Check[]> {
+async function checkCluster({ kubernetes, policy }: Config, { clock, metrics }: CheckDeps, signal: AbortSignal): Promise<readonly Check[]> {
   const fix =
     kubernetes.kubeconfigPath === undefined
       ? 'kubectl cluster-info'
@@ -140,7 +140,7 @@ async function checkCluster({ kubernetes }: Config, { clock, metrics }: CheckDep
       const version = await cluster.version(signal);
       return [
         ok('kubernetes', `connected to the API server ${cluster.server}, version ${version}`),
-        ...(await accessChecks(cluster, kubernetes, signal)),
+        ...(await accessChecks(cluster, { kubernetes, policy }, signal)),
         ...(await budgetChecks(cluster, signal)),
       ];
     } finally {

@@ -55,6 +55,9 @@ export const CLUSTER_RULES: readonly Rule[] = [
   { apiGroups: [''], resources: ['events'], verbs: ['create', 'patch', 'list'] },
 ];
 
+/** Needed only with `capacity.podDryRun`. The manifests do not grant it: it lets its owner run any pod. */
+export const POD_DRY_RUN_RULE: Rule = { apiGroups: [''], resources: ['pods'], verbs: ['create'] };
+
 /** The name of the lease unless the configuration sets another. */
 export const LEASE_NAME = 'aks-autoscaler';
 

@@ -40,6 +40,10 @@ export const ROOM_GUARDS: readonly GuardTable[] = [
     ],
   },
   {
+    test: 'test/kubernetes/writes/pod-dry-runs.test.ts',
+    guards: [{ title: 'the pod of a dry run is never created', change: ["{ dryRun: 'All' }", '{}'] }],
+  },
+  {
     test: 'test/observers/metrics/idle-gpus.test.ts',
     guards: [{ title: 'a node that is kept free on purpose is no waste', row: 'on purpose', change: ["reserved === 'unknown'", 'true'] }],
   },

@@ -78,6 +78,12 @@ export interface WorldSpec {
   readonly kubernetesVersion?: string;
   /** The name of a user-assigned identity of all sets, as AKS gives its kubelets. Default: none. */
   readonly kubeletIdentity?: string;
+  /** Containers that a mutating webhook adds to new pods of a namespace, as side-car injectors do. Default: none. */
+  readonly injectedContainers?: readonly {
+    readonly namespace: string;
+    readonly name: string;
+    readonly requests: Readonly<Record<string, string>>;
+  }[];
   /** Requests that the cluster forbids to the daemon, as `verb resource`, such as `update nodes`. Default: none. */
   readonly forbidden?: readonly string[];
 }

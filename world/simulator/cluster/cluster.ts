@@ -155,7 +155,9 @@ export interface SimCluster {
 export async function startCluster(options: ClusterOptions): Promise<SimCluster> {
   const knobs: ClusterLatencies = { ...DEFAULT_LATENCIES, ...options.knobs };
   const timers = createTimers(options.clock);
-  const api = createApi(new ObjectStore(knobs.eventLogLimit), timers, options.spec.seed);
+  const api = createApi(new ObjectStore(knobs.eventLogLimit), timers, options.spec.seed, {
+    injected: options.spec.injectedContainers ?? [],
+  });
   const kinds = new KindTable(api.store);
   const server = new ApiServer({
     api,

@@ -2,7 +2,7 @@
  * Headroom as buffers: what each configured amount of room stands for in this plan, in pods that exist in plans alone, or why it stands for
  * none. Pure. Must not know how buffers get their places.
  */
-import type { CapacityObjects, ScalableWorkload } from '../../../domain/capacity-objects.ts';
+import { type CapacityObjects, type ScalableWorkload, workloadKey } from '../../../domain/capacity-objects.ts';
 import { defaultPieces, type Headroom, type WorkloadName } from '../../../domain/headroom.ts';
 import type { NodeGroupId } from '../../../domain/ids.ts';
 import type { Labels } from '../../../domain/labels.ts';
@@ -13,7 +13,8 @@ import type { Pod, PodShape } from '../../../domain/pod.ts';
 import type { Policy } from '../../../domain/policy.ts';
 import { CPU, MEMORY, PODS, type ResourceNames, type Resources } from '../../../domain/resources.ts';
 import type { Taint, Toleration } from '../../../domain/taints.ts';
-import { type ReadyBuffer, readyBuffers, workloadKey } from '../../capacity-objects/buffer-pods.ts';
+import { defined } from '../../../lib/defined.ts';
+import { type ReadyBuffer, readyBuffers } from '../../capacity-objects/buffer-pods.ts';
 import { membershipFacts } from '../../facts/instance-facts.ts';
 import { HEADROOM, headroomUid } from '../../state/assumed-pods.ts';
 import { factsOf } from '../pods/pod-list-facts.ts';
@@ -39,7 +40,7 @@ export interface HeadroomDemand {
   readonly group: NodeGroupId | undefined;
   readonly amount: Headroom;
   /** Pods of this shape, or why there are none. */
-  readonly room: { readonly shape: PodShape; readonly count: number } | { readonly problem: string };
+  readonly room: { readonly shape: PodShape; readonly count: number; readonly notAdmitted?: string } | { readonly problem: string };
 }
 
 export interface HeadroomInput {
@@ -190,7 +191,8 @@ function copies(
   }
   const { shape } = workload;
   if (isExpendable({ shape }, policy.scaleUp)) return { problem: 'its pods have a priority for which no node is added' };
-  return { shape: only === undefined ? shape : pinnedTo(shape, only.labels), count };
+  const { notAdmitted } = workload;
+  return { shape: only === undefined ? shape : pinnedTo(shape, only.labels), count, ...defined({ notAdmitted }) };
 }
 
 function findWorkload(of: WorkloadName, { scalables }: CapacityObjects): ScalableWorkload | undefined {

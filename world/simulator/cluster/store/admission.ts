@@ -9,11 +9,35 @@ import { defined } from '../../../../src/lib/defined.ts';
 
 const DEFAULT_CLASS = 'storageclass.kubernetes.io/is-default-class';
 
+/** A container that a mutating webhook adds to each new pod of a namespace, as side-car injectors do. */
+export interface InjectedContainer {
+  readonly namespace: string;
+  readonly name: string;
+  readonly requests: Readonly<Record<string, string>>;
+}
+
 /** Returns a 403 for objects that the plug-ins refuse. */
-export function admit(type: ResourceType, draft: ObjectDraft, store: ObjectStore): Result<ObjectDraft> {
-  if (type.storage === 'pods') return admitPod(draft, store);
+export function admit(
+  type: ResourceType,
+  draft: ObjectDraft,
+  store: ObjectStore,
+  injected: readonly InjectedContainer[] = [],
+): Result<ObjectDraft> {
+  if (type.storage === 'pods') return admitPod(withInjected(draft, injected), store);
   if (type.storage === 'persistentvolumeclaims') return success(withClass(draft, store));
   return success(draft);
+}
+
+/**
+ * Kubernetes, "Dynamic Admission Control": webhooks without side effects are called for dry runs, too.
+ */
+function withInjected(draft: ObjectDraft, injected: readonly InjectedContainer[]): ObjectDraft {
+  const own = injected.filter(({ namespace }) => namespace === draft.metadata.namespace);
+  if (own.length === 0) return draft;
+  const spec = isRecord(draft.spec) ? draft.spec : {};
+  const present = Array.isArray(spec['containers']) ? (spec['containers'] as readonly unknown[]) : [];
+  const added = own.map(({ name, requests }) => ({ name, image: `${name}:1`, resources: { requests } }));
+  return { ...draft, spec: { ...spec, containers: [...present, ...added] } };
 }
 
 /** Copies overhead and scheduling of the RuntimeClass into the pod, since the scheduler does not read the class. */

@@ -4,7 +4,7 @@
  * make of a change.
  */
 import { seededRandom } from '../../../../src/lib/random.ts';
-import { admit } from './admission.ts';
+import { admit, type InjectedContainer } from './admission.ts';
 import { keepsStatusApart, contentOf, withDefaults } from './defaults.ts';
 import { timestamp, type KubeObject, type ObjectDraft, type PodObject } from './objects.ts';
 import { isRecord, sameJson } from './patches.ts';
@@ -37,6 +37,8 @@ export interface ObjectPlace {
 export interface Api {
   readonly store: ObjectStore;
   readonly timers: Timers;
+  /** What admission adds to new pods. */
+  readonly injected: readonly InjectedContainer[];
   get(type: ResourceType, place: ObjectPlace): Result<KubeObject>;
   create(type: ResourceType, draft: ObjectDraft, namespace: string | undefined): Result<KubeObject>;
   /** Replaces the object, or only its status. A `resourceVersion` or `uid` in it must be the current one. */
@@ -83,8 +85,14 @@ function seededUid(random: () => number): string {
   return `${hex(8)}-${hex(4)}-4${hex(3)}-a${hex(3)}-${hex(12)}`;
 }
 
-/** Creates the API over a store. All random values come from `seed`; writes go to `writes`. */
-export function createApi(store: ObjectStore, timers: Timers, seed: number, writes: Pick<ObjectStore, 'put' | 'remove'> = store): Api {
+interface ApiOptions {
+  /** Where writes go. Default: to the store. */
+  readonly writes?: Pick<ObjectStore, 'put' | 'remove'>;
+  readonly injected?: readonly InjectedContainer[];
+}
+
+/** Creates the API over a store. All random values come from `seed`. */
+export function createApi(store: ObjectStore, timers: Timers, seed: number, { writes = store, injected = [] }: ApiOptions = {}): Api {
   const random = seededRandom(seed);
   const priorityOf = (className: string): number | undefined => {
     const value = store.get('priorityclasses', `/${className}`)?.['value'];
@@ -109,7 +117,7 @@ export function createApi(store: ObjectStore, timers: Timers, seed: number, writ
     if (store.get(type.storage, keyAt({ namespace: type.namespaced ? namespace : undefined, name })) !== undefined) {
       return alreadyExists(subjectOf(type, name));
     }
-    const admitted = admit(type, placed, store);
+    const admitted = admit(type, placed, store, injected);
     if (!admitted.ok) return admitted;
     const filled = withDefaults(type, admitted.value, priorityOf);
     return success(writes.put(type.storage, withServerMetadata(type, filled, { uid: seededUid(random), nowMs: timers.now() })));
@@ -190,7 +198,7 @@ export function createApi(store: ObjectStore, timers: Timers, seed: number, writ
     return success(writes.put('pods', { ...pod, spec: { ...pod.spec, nodeName }, status: { ...pod.status, conditions } }));
   }
 
-  return { store, timers, get, create, update, modify, remove, bind, random };
+  return { store, timers, injected, get, create, update, modify, remove, bind, random };
 }
 
 function refusalOfNamespace(store: ObjectStore, namespace: string): ReturnType<typeof refuse> | undefined {

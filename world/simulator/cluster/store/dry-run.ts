@@ -4,8 +4,12 @@ import { isRecord } from './patches.ts';
 import { refuse, type KubeStatus } from './status.ts';
 
 /** The API over the same objects; its writes have no effect. */
-export function dryRunStore({ store, timers }: Api): Api {
-  return createApi(store, timers, 1, { put: (_storage, object) => object, remove: (storage, key) => store.get(storage, key) });
+export function dryRunStore({ store, timers, injected }: Api): Api {
+  const writes = {
+    put: <Item>(_storage: string, object: Item): Item => object,
+    remove: (storage: string, key: string) => store.get(storage, key),
+  };
+  return createApi(store, timers, 1, { writes, injected });
 }
 
 interface DryRunInput {
