@@ -384,6 +384,15 @@ describe('plan with schedules', () => {
     expect(scaleDown.unremovable[0]).toMatchObject({ detail: 'its node group is at its minimum size of 1, by schedule rule 2' });
   });
 
+  it('prints no fix that lowers a minimum which a rule holds', async () => {
+    const pool = '- {name: general, vmSize: Standard_D4s_v5, min: 0, max: 5}\n';
+    const idle = { ...files, 'k.yaml': 'schedules: {rules: [{min: 1}]}', 'p.yaml': pool };
+    const { explained } = await planAnswer(ask, idle);
+    expect(JSON.stringify(explained)).not.toContain('lower the minimum');
+    const alone = { ...idle, 'k.yaml': '{}', 'p.yaml': pool.replace('min: 0', 'min: 1') };
+    expect(JSON.stringify((await planAnswer(ask, alone)).explained)).toContain('lower the minimum');
+  });
+
   it('refuses a time that cannot be read', async () => {
     expect((await plan([...ask, '--schedule=soon'], files)).err).toContain('--schedule is "soon"; it must be a time such as 7d');
   });
