@@ -25,6 +25,7 @@ export function poolParts(answer: PoolAnswer, { nowMs, width, currency }: TextLo
             ? ''
             : `${answer.overdue} ${answer.overdue === 1 ? 'instance has' : 'instances have'} no node for longer than one may take`,
         ],
+        ['Stopped', describeStopped(answer)],
         ['Counts', describeCounts(answer)],
         ['Paused', answer.paused ?? ''],
         ...scheduleFacts(answer),
@@ -83,6 +84,13 @@ function describeTokens({ writeTokens }: PoolAnswer, nowMs: number): string {
   if (writeTokens === undefined) return '';
   const { left, of, at } = writeTokens;
   return `${left} of ${of} capacity writes left in the rate limit of the pool at ${formatMoment(Date.parse(at), nowMs)}`;
+}
+
+/** What is deallocated looks like capacity in every count, but runs no pods. */
+function describeStopped({ stopped = 0 }: PoolAnswer): string {
+  if (stopped === 0) return '';
+  const [what, it] = stopped === 1 ? ['instance is deallocated and counts', 'it'] : ['instances are deallocated and count', 'them'];
+  return `${stopped} ${what} in target and max; Azure bills the disks, and the autoscaler does not start ${it}`;
 }
 
 /** Three sources count the nodes of a pool. */

@@ -16,6 +16,11 @@ export const SPOT_GUARDS: readonly GuardTable[] = [
     guards: [{ title: 'a zone in which most nodes are unready gets no node that another zone can have', change: 'always' }],
   },
   {
+    test: 'test/planning/scale-up/groups/upcoming-nodes.test.ts',
+    quick: true,
+    guards: ['a young node whose instance was stopped is no node to come'],
+  },
+  {
     test: 'test/planning/scale-up/pods/on-demand-shares.test.ts',
     quick: true,
     guards: [

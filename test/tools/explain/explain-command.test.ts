@@ -4,7 +4,7 @@ import { nodeGroupId } from '../../../src/domain/ids.ts';
 import type { LoopRecord } from '../../../src/domain/ports/records.ts';
 import { dumpRecord } from '../../../src/loop/replay/dump.ts';
 import { planScaleUp } from '../../../src/planning/scale-up/plan.ts';
-import { aCluster, aGroup, aNode, anObservation, aPod, aTemplate, resourceNames, START_MS } from '../../support/builders.ts';
+import { aCluster, aGroup, aNode, anInstance, anObservation, aPod, aTemplate, resourceNames, START_MS } from '../../support/builders.ts';
 import { aPolicy } from '../../support/policy.ts';
 import { runCommand } from '../../support/run-command.ts';
 import { listOf, nodeJson, podJson } from '../plan/support.ts';
@@ -213,6 +213,28 @@ Next try       00:04:00, in 4 min: resting; it backs off 5 min, then 10 min
 Azure          AllocationFailed, correlation id 5f0c2a8e: No capacity in zone 2.
 From d.json, loop 1 at 2026-11-21 00:00:00 UTC.
 `);
+  });
+
+  it.each([
+    { stopped: 0, expected: undefined },
+    {
+      stopped: 1,
+      expected: '1 instance is deallocated and counts in target and max; Azure bills the disks, and the autoscaler does not start it',
+    },
+    {
+      stopped: 2,
+      expected: '2 instances are deallocated and count in target and max; Azure bills the disks, and the autoscaler does not start them',
+    },
+  ])('pool: $stopped deallocated instances', async ({ stopped, expected }) => {
+    const names = ['n-0', 'n-1', 'n-2'];
+    const instances = names.map((node, index) => anInstance({ node, state: index < stopped ? 'deallocated' : 'running' }));
+    const group = aGroup({ id: 'n', target: 3, instances });
+    const observation = anObservation([group], aCluster({ nodes: names.map((name) => aNode({ name })) }));
+    const dump = { 'd.json': dumpRecord({ ...record, observation }, resourceNames) };
+    const shown = (await explain(['pool', 'n', '--dump', 'd.json'], dump)).out.replaceAll(/\s+/g, ' ');
+    expect(/ Stopped (.*?) Counts /.exec(shown)?.[1]).toBe(expected);
+    const { stopped: counted } = JSON.parse((await explain(['pool', 'n', '--dump', 'd.json', '--json'], dump)).out) as { stopped?: number };
+    expect(counted).toBe(stopped === 0 ? undefined : stopped);
   });
 
   it('pool: whether the counts agree, what was requested before, and how the template differs from real nodes', async () => {

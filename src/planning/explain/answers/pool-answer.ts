@@ -11,6 +11,7 @@ import type { SkipReason } from '../../../domain/reasons.ts';
 import { CPU, MEMORY } from '../../../domain/resources.ts';
 import { taintText } from '../../../domain/taints.ts';
 import { defined } from '../../../lib/defined.ts';
+import { instanceListFacts } from '../../facts/instance-facts.ts';
 import { paidUses } from '../../facts/paid-nodes.ts';
 import { type NodePrice, nodePrice } from '../../expanders/node-price.ts';
 import { reservedFor } from '../../scale-up/groups/quotas.ts';
@@ -39,6 +40,8 @@ export interface PoolAnswer {
   readonly upcoming: number;
   /** Instances without a node for longer than a node may take to join. */
   readonly overdue: number;
+  /** Instances that are deallocated: no VM runs, and their disks are billed. They count in the target. Absent if there are none. */
+  readonly stopped?: number;
   /** Nodes of the cluster that belong to it. */
   readonly registered: number;
   /** AKS's own count of its agent pool. Absent if unknown. */
@@ -132,6 +135,7 @@ export function answerPool(answer: AnswerInput, name: string): PoolAnswer | unde
 
 type MaybeKnown =
   | 'paused'
+  | 'stopped'
   | 'schedule'
   | 'ahead'
   | 'changesSince'
@@ -148,6 +152,7 @@ function knownOf({ input, history, remainingWrites }: AnswerInput, group: NodeGr
   const { observation, state, policy } = input;
   return defined({
     paused: describePauses(group.blocks),
+    stopped: instanceListFacts(group).deallocated.length || undefined,
     ...scheduleFacts(group, { observation, state }),
     changesSince: history === undefined ? undefined : new Date(history.sinceMs).toISOString(),
     readyTime: summarizeDurations(state.readyTimes.get(group.id) ?? []),

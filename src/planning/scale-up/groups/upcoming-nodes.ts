@@ -9,7 +9,7 @@ import { isBeingRemoved, type Node } from '../../../domain/node.ts';
 import type { Observation } from '../../../domain/observation.ts';
 import type { Policy } from '../../../domain/policy.ts';
 import { factsOfGroups } from '../../facts/group-facts.ts';
-import { absentInstances, membershipFacts } from '../../facts/instance-facts.ts';
+import { absentInstances, instanceListFacts, membershipFacts } from '../../facts/instance-facts.ts';
 import { schedulerWaitMs } from '../../state/accepted-increases.ts';
 import { mayBeUnlisted } from '../../state/in-flight-increases.ts';
 import { isStarting, startupMsOf } from '../../state/node-counts.ts';
@@ -101,6 +101,8 @@ function isJoining(instance: Instance, group: NodeGroup, { observation, state, p
 function isBecomingReady(name: NodeName, group: NodeGroup, { observation, state, policy, volumesClaimed }: UpcomingNodesIndex): boolean {
   const node = observation.cluster.nodes.get(name);
   if (node === undefined || state.deleting.has(name)) return false;
+  // guard: a young node whose instance was stopped is no node to come
+  if (isStopped(node, group, observation)) return false;
   const { nowMs } = observation;
   const isFreshlyReady = nowMs - node.readiness.sinceMs < maxProvisionMsOf(group, policy);
   const starts =
@@ -109,6 +111,13 @@ function isBecomingReady(name: NodeName, group: NodeGroup, { observation, state,
     awaitsDevices(node, group) ||
     (volumesClaimed && isFreshlyReady && awaitsDisks(node, group));
   return starts && mayTakePods(node) && isStarting(node, group, { policy, nowMs });
+}
+
+/** Whether no VM runs behind the node, so that it cannot become ready until its instance is started. */
+function isStopped({ name, suspended }: Node, group: NodeGroup, { cloud }: Observation): boolean {
+  if (suspended === true) return true;
+  const key = cloud.instanceOfNode.get(name);
+  return instanceListFacts(group).deallocated.some((instance) => instance.key === key);
 }
 
 /** How far the target size is above everything known of the group. It counts only while our own increase is in flight. */

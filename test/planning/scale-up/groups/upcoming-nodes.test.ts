@@ -65,6 +65,8 @@ describe('upcoming nodes', () => {
       1,
     ],
     ['registered, young, cordoned', count({ target: 1, instances: [instance('a-0')] }, [starting('a-0', { unschedulable: true })]), 0],
+    ['registered, young, stopped', count({ target: 1, instances: [instance('a-0', { state: 'deallocated' })] }, [starting('a-0')]), 0],
+    ['registered, young, suspended', count({ target: 1, instances: [instance('a-0')] }, [starting('a-0', { suspended: true })]), 0],
     ['a gap that we asked for', count({ target: 2, instances: [] }, [], { awaited: live }), 2],
     ['a gap that nobody remembers', count({ target: 2, instances: [] }), 0],
     ['a gap that should be filled by now', count({ target: 2, instances: [] }, [], { awaited: expired }), 0],
