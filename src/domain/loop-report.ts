@@ -5,6 +5,7 @@ import type { Increase, ScaleDownPlan, ScaleUpPlan } from './plan.ts';
 import type { LoopState } from './loop-state.ts';
 import type { Observation } from './observation.ts';
 import type { Policy, PriceSources } from './policy.ts';
+import type { EndedRepack, RunningRepack } from './repack.ts';
 
 /** What started a loop. */
 export type LoopTriggerCause = 'scan' | 'pods' | 'cloud' | 'timer' | 'manual';
@@ -17,6 +18,7 @@ export type StepName =
   | 'scale-up'
   | 'scale-down'
   | 'soft-taint'
+  | 'repack'
   | 'sync-counts'
   | 'capacity'
   | 'publish';
@@ -50,6 +52,12 @@ export interface ScaleUpRound {
   readonly increases: readonly IncreaseRecord[];
 }
 
+/** Repacks that began or ended in a loop. */
+export interface RepackReport {
+  readonly begun: readonly RunningRepack[];
+  readonly ended: readonly EndedRepack[];
+}
+
 export interface LoopReport {
   readonly loopId: number;
   readonly trigger: LoopTriggerCause;
@@ -72,6 +80,8 @@ export interface LoopReport {
   /** `failed`: no decision could be made. `cancelled`: stopped before a decision. `exit`: the process must exit, see `failures`. */
   readonly outcome: 'completed' | 'failed' | 'cancelled' | 'exit';
   readonly state: LoopState;
+  /** Absent if no pool is repacked. */
+  readonly repacks?: RepackReport;
   /** The prices of nodes in this loop. Absent if none are known. */
   readonly prices?: PriceSources;
 }

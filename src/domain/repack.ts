@@ -14,6 +14,9 @@ export interface Saved {
   readonly perHour: number | undefined;
 }
 
+/** Nothing. */
+export const NOTHING_SAVED: Saved = { nodes: 0, cpuMillis: 0, perHour: 0 };
+
 interface RepackedNode {
   readonly node: NodeName;
   readonly group: NodeGroupId;
@@ -80,6 +83,20 @@ export interface RunningRepack {
   readonly before: readonly NodeName[];
 }
 
+/** How a repack ended; a closed set, used as a metric label. */
+export const REPACK_OUTCOMES = ['done', 'undone', 'withheld'] as const;
+
+/** A repack that is over. */
+export interface EndedRepack {
+  readonly set: RepackSet;
+  readonly outcome: (typeof REPACK_OUTCOMES)[number];
+  readonly stage: RepackStage;
+  readonly sinceMs: number;
+  readonly atMs: number;
+  /** Why it was undone, as a part of a sentence. undefined: it was not. */
+  readonly why: string | undefined;
+}
+
 /** What loops remember of repacking. */
 export interface RepackMemory {
   /** The oldest first. No two have a group in common. */
@@ -93,10 +110,12 @@ export interface RepackMemory {
 }
 
 /** One search for something to do. */
-interface RepackLook {
+export interface RepackLook {
   readonly atMs: number;
   /** Why nothing was begun, as a part of a sentence. undefined: something was. */
   readonly why: string | undefined;
+  /** What all sets that it found would save together. undefined: it could not search. */
+  readonly saved: Saved | undefined;
 }
 
 export const NOTHING_REPACKED: RepackMemory = Object.freeze({

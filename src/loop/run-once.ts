@@ -6,7 +6,7 @@ import type { NodeGroupId } from '../domain/ids.ts';
 import type { LoopState, SavedMemory } from '../domain/loop-state.ts';
 import type { Observation } from '../domain/observation.ts';
 import type { RemovalOutcome } from '../domain/outcome.ts';
-import type { ScaleDownPlan } from '../domain/plan.ts';
+import type { AssumedPod, ScaleDownPlan } from '../domain/plan.ts';
 import type { Policy } from '../domain/policy.ts';
 import { arrivingPods, planWithAssumedPods, withAssumedPods } from '../planning/state/assumed-pods.ts';
 import { stalenessProblem } from '../planning/state/cluster-health.ts';
@@ -28,8 +28,9 @@ import type { DrainRunner } from './scale-down/drain-runner.ts';
 import { undoLeftovers } from './scale-down/deletion-taint.ts';
 import { withOwners } from './scale-down/removal-safety.ts';
 import type { PreemptionResponder } from './scale-down/spot-preemption.ts';
+import { runRepackTurn } from './scale-up/repack-turn.ts';
 import { runScaleUpTurn } from './scale-up/provisioning-request-turn.ts';
-import type { AnsweredRecord, LoopReport, LoopTriggerCause, ScaleUpRound } from '../domain/loop-report.ts';
+import type { AnsweredRecord, LoopReport, LoopTriggerCause, RepackReport, ScaleUpRound } from '../domain/loop-report.ts';
 import { budgetedBeforeRestart, groupSizes, type GroupSizes } from '../planning/facts/removal-budgets.ts';
 import { executeScaleDown } from './scale-down/execute.ts';
 import type { RoundsOutcome } from './scale-up/rounds.ts';
@@ -70,6 +71,7 @@ interface Progress {
   readonly unfinished?: boolean;
   readonly answers?: readonly StatusWrite[];
   readonly podsWait?: boolean;
+  readonly repacks?: RepackReport;
 }
 
 /** Runs one loop. Never throws: the report contains every failure. */
@@ -134,6 +136,7 @@ async function runSteps(
   await steps.run('preemption', () => respondToPreemptions(input, progress, run.signal));
   progress = await scaleUp(input, steps, progress, run.signal);
   progress = await scaleDown(input, steps, progress, run.signal);
+  progress = await repack(input, steps, progress, run.signal);
   await turns.next();
   await steps.run('sync-counts', () => syncCounts(input, progress, run.signal));
   await steps.run('capacity', () => writeCapacityStatuses(input, progress, run.signal));
@@ -231,6 +234,22 @@ async function scaleDown(input: RunOnceInput, steps: Steps, progress: Progress, 
   const { tainter, log, clock, policy } = input.deps;
   await steps.run('soft-taint', () => updateSoftTaints({ plan, observation, tainter, rules: policy.scaleDown, clock, log }, signal));
   return { ...progress, scaleDown: plan, state, removed: [...progress.removed, ...removed] };
+}
+
+async function repack(input: RunOnceInput, steps: Steps, progress: Progress, signal: AbortSignal): Promise<Progress> {
+  const { observation, scaleDown: plan } = progress;
+  const assumed = assumedPodsOf(progress);
+  if (observation === undefined || plan === undefined || assumed === 'unknown' || isStopping(input, signal)) return progress;
+  const over = AbortSignal.any([signal, input.stopping]);
+  const made = await steps.run('repack', () => runRepackTurn({ ...input, ...progress, observation, plan, assumed, over }, signal));
+  return 'error' in made || made.value === undefined ? progress : { ...progress, ...made.value };
+}
+
+/** Pods that the last plan counts on nodes to which they are not bound. */
+function assumedPodsOf({ rounds }: Progress): readonly AssumedPod[] | 'unknown' {
+  const last = rounds.at(-1)?.plan;
+  const reserved = last?.reserved ?? [];
+  return reserved === 'unknown' ? reserved : [...reserved, ...(last === undefined ? [] : arrivingPods(last))];
 }
 
 /** A loop that simulates removals serves no pods: hence the limit. */

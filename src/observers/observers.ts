@@ -23,6 +23,7 @@ import { nodesWithoutInstance } from './events/nodes-without-instance.ts';
 import { planDeadlineEvents, configWarnings } from './events/plan-events.ts';
 import { pauseEvents } from './events/pauses.ts';
 import { scheduleEvents } from './events/schedules.ts';
+import { repackEvents } from './events/repacks.ts';
 import { priorityRuleEvents } from './events/priority-rule-events.ts';
 import { brokenPromises, initializeCounters, joinTimeouts, configFindings } from './metrics/loop-metrics.ts';
 import { skippedObjectEvents } from './events/skipped-objects.ts';
@@ -71,6 +72,7 @@ export function createObservers(deps: ObserverDeps): readonly Observer[] {
     { name: 'limit-changes', observe: limitChanges(events, namespace) },
     { name: 'blocked-node-events', observe: blockedNodeEvents(events) },
     { name: 'unreadable-protection-events', observe: unreadableProtectionEvents(events) },
+    { name: 'repack-events', observe: repackEvents({ events, log, metrics: metrics.repack, namespace }) },
     { name: 'plan-deadline-events', observe: planDeadlineEvents(events, namespace) },
     { name: 'scale-up-stages', observe: scaleUpStages(metrics.scaleUp) },
     { name: 'decision-latency', observe: decisionLatency(metrics.scaleUp) },

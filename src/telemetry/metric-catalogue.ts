@@ -246,6 +246,25 @@ export const METRIC_CATALOGUE = {
       help: 'Price per hour of the paid nodes of the configuration that no node of the cluster uses, as far as their sizes have a price.',
     },
   },
+  repack: {
+    begun: {
+      type: 'counter',
+      name: 'repacks_begun_total',
+      help: 'Sets of nodes that were found to be worth a repack, and are checked again.',
+    },
+    ended: {
+      type: 'counter',
+      name: 'repacks_ended_total',
+      help: 'Repacks that ended: done, undone since a step did not hold, or withheld by a dry run.',
+      labels: ['outcome'],
+    },
+    running: { type: 'gauge', name: 'repacks_running', help: 'Repacks under way.' },
+    savings: {
+      type: 'gauge',
+      name: 'repack_savings_cost_per_hour',
+      help: 'What all sets of the last search would save per hour, where repacking is on and each node has a price.',
+    },
+  },
   config: {
     generation: {
       type: 'gauge',

@@ -81,7 +81,6 @@ const MAIN_FILES: Readonly<Record<string, string>> = {
   'planning/scale-up/groups': 'group-eligibility.ts',
   'planning/scale-up/packing': 'expand.ts',
   'planning/scale-up/pods': 'unschedulable-pods.ts',
-  'planning/scale-down/repack': 'repack-search.ts',
   'planning/state': 'loop-state.ts',
   'planning/state/increases': 'pods-of-increases.ts',
   'scheduling/devices': 'device-list.ts',

@@ -19,6 +19,7 @@ const SEAMS: Readonly<Record<string, readonly string[]>> = {
   'options that are estimated': ['planning/scale-up/packing/shared-estimates.ts', 'planning/scale-up/packing/turn-options.ts'],
   'candidates for removal': [
     'planning/scale-down/repack/repack-candidates.ts',
+    'planning/scale-down/repack/repack-check.ts',
     'planning/scale-down/repack/repack-search.ts',
     'planning/scale-down/unneeded.ts',
   ],
@@ -46,6 +47,7 @@ const PASS_ON: readonly string[] = [
   'planning/explain/removal-advice/waste.ts',
   'planning/scale-down/full-groups.ts',
   'planning/scale-down/repack/repack-estimate.ts',
+  'planning/scale-down/repack/repack.ts',
   'planning/scale-up/awaited-pods.ts',
   'planning/scale-up/cancelled-increases.ts',
   'planning/scale-up/packing/expand.ts',

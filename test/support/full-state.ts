@@ -143,7 +143,7 @@ export const FULL_STATE: Full<LoopState> = {
     ],
     closures: new Map([['n', { untilMs: END_MS, durationMs: 7 }]]),
     begunMs: [PAST_MS],
-    search: { atMs: PAST_MS, why: 'w' },
+    search: { atMs: PAST_MS, why: 'w', saved: { nodes: 1, cpuMillis: 4_000, perHour: 0.2 } },
   },
   targets: new Map([[GROUP, 5]]),
 };

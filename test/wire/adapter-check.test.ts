@@ -213,12 +213,6 @@ describe('answers that the daemon misreads or does not know', () => {
     expect(await whats([answer])).toContain(what);
   });
 
-  it('says nothing of names that a Flexible set shows in place of instances', async () => {
-    const member = { id: `${SET}/virtualMachines/one`, instanceId: 'one', name: 'one', location: 'northeurope', zones: [null] };
-    expect(await whats([instances(member)])).toEqual([]);
-    expect(await whats([instances({ ...member, properties: {} })])).toContain('an instance becomes a row in an unknown state');
-  });
-
   it('counts each answer once, and says where one is', async () => {
     const twice = instances(anInstance({ zones: ['x'] }), anInstance({ id: `${SET}/virtualMachines/4`, zones: ['x'] }));
     expect(await daemonFindings([getSet(aSet()), twice, twice])).toEqual([

@@ -152,22 +152,6 @@ describe('a recording', () => {
     expect(whats(set, { body: JSON.stringify(foreign) })).toEqual(['body properties.provisioningState is number, in the world text']);
   });
 
-  it('of a set without a model of its VMs is compared in what Azure adds', () => {
-    const set = exampleOf('getScaleSet', ({ body, status }) => status < 300 && body.includes('"Flexible"'));
-    const document = jsonOf(set.body) as { readonly properties: object };
-    const properties = { ...document.properties, virtualMachineProfile: undefined, yeast: 1, uniqueId: 4 };
-    const frame = { ...document, tags: {}, properties };
-    expect(whats(set, { body: JSON.stringify(frame) })).toEqual(['body properties.uniqueId is number, in the world text']);
-  });
-
-  it('of names in a Flexible set is compared with such names', () => {
-    const list = exampleOf('listInstances', ({ body }) => body.includes('[null]'));
-    const body = list.body.replace('"zones"', '"yeast":1,"zones"');
-    expect(found(list, { body }).map(({ route, what }) => `${route}: ${what}`)).toEqual([
-      'listInstances 200 item (Flexible): the world lacks body yeast',
-    ]);
-  });
-
   it('of a kind that the world never gave is named and not compared', () => {
     const set = exampleOf('getScaleSet');
     const { findings, notCompared } = checkShapes(recorded(set, { status: 299 }), examples);

@@ -158,6 +158,7 @@ function byAks(state: string): { readonly actor: ChangeActor; readonly why: stri
 }
 
 export function causeOf({ increase: { cause, pods } }: Pick<IncreaseRecord, 'increase'>): string {
+  if (cause === 'repack') return 'a repack';
   return cause === 'min-size' ? 'to its minimum size' : countByOwner(pods);
 }
 

@@ -1,5 +1,5 @@
 /** Sentences about repacking, for people. */
-import type { RepackBlocker, RepackEstimate, RepackSet, RunningRepack, Saved } from '../../domain/repack.ts';
+import type { EndedRepack, RepackBlocker, RepackEstimate, RepackSet, RunningRepack, Saved } from '../../domain/repack.ts';
 
 const HOURS_OF_WEEK = 168;
 const MOST_NAMED = 3;
@@ -44,6 +44,16 @@ const STAGES: Readonly<Record<RunningRepack['stage'], string>> = {
 
 export function describeRunning({ set, stage }: RunningRepack, currency?: string): string {
   return `a repack ${STAGES[stage]}: ${describeSet(set, currency)}`;
+}
+
+const OUTCOMES: Readonly<Record<EndedRepack['outcome'], string>> = {
+  done: 'a repack is done',
+  undone: 'a repack was undone',
+  withheld: 'a repack was withheld by the dry run',
+};
+
+export function describeEnded({ set, outcome, why }: EndedRepack, currency?: string): string {
+  return `${OUTCOMES[outcome]}: ${why === undefined ? '' : `${why}; `}${describeSet(set, currency)}`;
 }
 
 /** `3 nodes stay: BlockedByPod, NotReplicated (6.2 CPU unused)`. */

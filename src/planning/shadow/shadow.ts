@@ -184,7 +184,12 @@ function wantedIncreases(rounds: LoopReport['rounds']): ReadonlyMap<NodeGroupId,
     for (const { increase, outcome } of increases) {
       const { group, from, to, pods, cause } = increase;
       if (outcome.kind !== 'withheld') continue;
-      const why = cause === 'min-size' ? 'below its minimum size' : `pending pods: ${pods.length}, new nodes: ${to - from}`;
+      const why =
+        cause === 'repack'
+          ? 'a repack'
+          : cause === 'min-size'
+            ? 'below its minimum size'
+            : `pending pods: ${pods.length}, new nodes: ${to - from}`;
       wanted.set(group, { nodes: to - from, pods: pods.length, why });
     }
   }

@@ -14,6 +14,22 @@ export const REPACK_GUARDS: readonly GuardTable[] = [
     ],
   },
   {
+    test: 'test/planning/scale-down/repack/repack.test.ts',
+    quick: true,
+    guards: [
+      { title: 'a pool is repacked only where that is turned on', change: ['(options.repack ?? enabled)', 'true'] },
+      { title: 'a repack is undone once a removal rule keeps one of its nodes', change: ['candidate === undefined', 'false'] },
+      { title: 'an undone repack is tried again only after a time that grows', change: ['closures.get(node)', 'undefined'] },
+      'a refused node of a repack undoes it, and its nodes are left out for a while',
+      'a repack is checked again before its first step',
+      'no old node of a repack is drained before its new nodes are ready',
+      'no pod is moved by a repack within an hour of its start',
+      { title: 'a set that saves too little for what it moves is not repacked', change: 'always' },
+      'no repack takes a step while pods are pending',
+      { title: 'repacks remove no more nodes within an hour than they may', change: ['- this.#memory.begunMs.length'] },
+    ],
+  },
+  {
     test: 'test/planning/scale-down/repack/repacked-nodes.test.ts',
     quick: true,
     guards: [

@@ -210,13 +210,6 @@ async function writePools(recorder: Recorder): Promise<void> {
   await recorder.send(address, { method: 'PUT', body: withMore(withMore(general)) });
   const created = { count: 1, vmSize: SIZE, mode: 'User', osType: 'Linux', type: 'VirtualMachineScaleSets' };
   await recorder.sendAndFollow(`${CLUSTER}/agentPools/fresh?${AKS_V}`, { method: 'PUT', body: { properties: created } });
-  const options = { nodeLabels: OPTIONS.labels, nodeTaints: OPTIONS.taints, tags: OPTIONS.tags };
-  const scaledByAks = { ...created, ...options, enableAutoScaling: true, minCount: 1, maxCount: 3 };
-  await recorder.sendAndFollow(`${CLUSTER}/agentPools/freshscaled?${AKS_V}`, { method: 'PUT', body: { properties: scaledByAks } });
-  const freshSpot = { ...created, scaleSetPriority: 'Spot', scaleSetEvictionPolicy: 'Delete', spotMaxPrice: -1, nodeTaints: [] };
-  await recorder.sendAndFollow(`${CLUSTER}/agentPools/freshspot?${AKS_V}`, { method: 'PUT', body: { properties: freshSpot } });
-  const freshScaled = `${CLUSTER}/agentPools/freshscaled?${AKS_V}`;
-  await recorder.sendAndFollow(freshScaled, { method: 'PUT', body: { ...recordOf(await recorder.send(freshScaled)) } });
   const profile = { scale: { manual: [{ size: SIZE, count: 1 }] } };
   const vms = { mode: 'User', osType: 'Linux', type: 'VirtualMachines', virtualMachinesProfile: profile };
   await recorder.sendAndFollow(`${CLUSTER}/agentPools/freshvms?${AKS_V}`, { method: 'PUT', body: { properties: vms } });

@@ -59,20 +59,6 @@ describe('the document of an agent pool', () => {
     expect(await propertiesOf(rig, 'vms')).toMatchObject({ virtualMachineNodesStatus: [{ count: 3 }] });
   });
 
-  // Recorded by Azure's CLI, June 2023, of a pool created without labels and with an empty list of taints.
-  it('has the label and the taint of Spot where the VMs are Spot, whatever a client wrote', async () => {
-    const rig = await startRig(aWorld([aPool('a'), aPool('spot', { priority: 'Spot' })]), UNTHROTTLED);
-    const spot = { count: 1, vmSize: 'Standard_D4s_v5', mode: 'User', osType: 'Linux', scaleSetPriority: 'Spot', nodeTaints: [] };
-    expect((await rig.call('PUT', poolPath(rig, 'new'), { body: { properties: spot } })).status).toBe(201);
-    rig.clock.advance(20 * MINUTE);
-    const marks = {
-      nodeLabels: { 'kubernetes.azure.com/scalesetpriority': 'spot' },
-      nodeTaints: ['kubernetes.azure.com/scalesetpriority=spot:NoSchedule'],
-    };
-    for (const pool of ['spot', 'new']) expect(await propertiesOf(rig, pool)).toMatchObject(marks);
-    expect(await propertiesOf(rig, 'a')).not.toHaveProperty('nodeLabels');
-  });
-
   it('lacks the keys that have no value, and the subnet that AKS made', async () => {
     const rig = await startRig(aWorld([aPool('plain')], { discoveryTags: {} }));
     const shown = await propertiesOf(rig, 'plain');

@@ -2,7 +2,7 @@
 import type { LoopState } from '../../../domain/loop-state.ts';
 import type { Observation } from '../../../domain/observation.ts';
 import type { Policy } from '../../../domain/policy.ts';
-import type { RepackEstimate, Saved } from '../../../domain/repack.ts';
+import { NOTHING_SAVED, type RepackEstimate } from '../../../domain/repack.ts';
 import type { ResourceNames } from '../../../domain/resources.ts';
 import type { SlicedWork } from '../../../lib/slices.ts';
 import { ClusterSnapshot } from '../../../scheduling/snapshot/cluster-snapshot.ts';
@@ -17,8 +17,6 @@ export interface EstimateInput {
   readonly policy: Policy;
   readonly names: ResourceNames;
 }
-
-const NOTHING_SAVED: Saved = { nodes: 0, cpuMillis: 0, perHour: 0 };
 
 /** Fills a snapshot of its own. */
 export function* estimateRepacks(input: EstimateInput): SlicedWork<RepackEstimate> {

@@ -1,7 +1,4 @@
-/**
- * Repacking: which nodes could be removed together so that fewer or cheaper ones hold their pods. This file has the search, by whatever the
- * result is used: the act, `plan`, the page. Each set holds on top of those before it. Pure, in slices. Must not know how a set is carried out.
- */
+/** Searches sets of nodes that could be removed together so that fewer or cheaper ones hold their pods. Each set holds on top of those before it. */
 import type { NodeGroup } from '../../../domain/node-group.ts';
 import type { NodeName } from '../../../domain/ids.ts';
 import type { RepackSet } from '../../../domain/repack.ts';

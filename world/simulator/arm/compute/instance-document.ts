@@ -193,8 +193,7 @@ export function instanceView(world: ArmWorld, vm: Vm): JsonObject {
   const provisioned: Json = { code: 'ProvisioningState/succeeded', level: 'Info', displayStatus: 'Provisioning succeeded', time };
   return {
     ...(vm.power === 'running' ? guestFacts(world, vm, time) : {}),
-    // VMs outside of Uniform sets have none (recorded by Azure's CLI in 2024, and documented so).
-    ...(vm.kind === 'uniform' ? { placementGroupId: world.draws.guid(`${vm.resourceId}|placement`) } : {}),
+    placementGroupId: world.draws.guid(`${vm.resourceId}|placement`),
     platformUpdateDomain: 0,
     platformFaultDomain: 0,
     ...(vm.power === 'none' ? {} : { disks: [{ name: `${vm.name}_OS__1`, statuses: [provisioned] }] }),

@@ -4,7 +4,7 @@ import { pick, pickObject, type Json, type JsonObject } from '../http/json.ts';
 import { capacityReservationGroupId, clusterId } from './resource-names.ts';
 import { FIRST_KUBERNETES_VERSION, FIRST_NODE_IMAGE, minorOf } from './node-versions.ts';
 import { subnetId } from './subnet-addresses.ts';
-import { nodeTaints, SPOT_LABEL, SPOT_TAINT } from './vm-feed-publisher.ts';
+import { nodeTaints } from './vm-feed-publisher.ts';
 import { findVmSize } from './vm-sizes.ts';
 import type { AgentPool, ArmWorld } from './arm-state.ts';
 import type { Vm } from './vm.ts';
@@ -101,18 +101,8 @@ function withScale(properties: JsonObject, change: JsonObject): JsonObject {
  * size, whatever a client wrote there (recorded by Azure's CLI, July 2026).
  */
 export function keptProperties(properties: JsonObject): JsonObject {
-  const present = Object.fromEntries(Object.entries({ ...properties, ...marksOfSpot(properties) }).filter(hasValue));
+  const present = Object.fromEntries(Object.entries(properties).filter(hasValue));
   return properties['type'] === 'VirtualMachines' ? { ...present, count: null, vmSize: '' } : present;
-}
-
-/** AKS gives a Spot pool its label and its taint, whatever a client wrote (recorded by Azure's CLI, June 2023). */
-function marksOfSpot(properties: JsonObject): JsonObject {
-  if (properties['scaleSetPriority'] !== 'Spot') return {};
-  const taints = Array.isArray(properties['nodeTaints']) ? properties['nodeTaints'] : [];
-  return {
-    nodeLabels: { [SPOT_LABEL]: 'spot', ...pickObject(properties, 'nodeLabels') },
-    nodeTaints: taints.includes(SPOT_TAINT) ? taints : [...taints, SPOT_TAINT],
-  };
 }
 
 /** Maps and lists that AKS leaves out while they are empty. */

@@ -7,8 +7,7 @@ import type { Vm } from './vm.ts';
 
 // Labels and taints that AKS gives a node at registration, besides those of its pool.
 
-export const SPOT_LABEL = 'kubernetes.azure.com/scalesetpriority';
-export const SPOT_TAINT = `${SPOT_LABEL}=spot:NoSchedule`;
+const SPOT_TAINT = 'kubernetes.azure.com/scalesetpriority=spot:NoSchedule';
 
 export function nodeTaints({ pool }: Pick<Vm, 'pool'>): readonly string[] {
   const own = pool.taints ?? [];
@@ -54,7 +53,7 @@ function nodeLabels(
     'topology.kubernetes.io/zone': zone,
     'failure-domain.beta.kubernetes.io/region': spec.location,
     'failure-domain.beta.kubernetes.io/zone': zone,
-    ...(pool.priority === 'Spot' ? { [SPOT_LABEL]: 'spot' } : {}),
+    ...(pool.priority === 'Spot' ? { 'kubernetes.azure.com/scalesetpriority': 'spot' } : {}),
     ...((size?.gpus ?? 0) > 0 ? { accelerator: 'nvidia', 'kubernetes.azure.com/accelerator': 'nvidia' } : {}),
     ...pool.labels,
   };

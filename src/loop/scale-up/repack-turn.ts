@@ -1,0 +1,92 @@
+/**
+ * The turn of repacking in a loop: plans the next steps, requests new nodes, and takes both into the memory. Old nodes are removed by the
+ * plan of removals, which reads that memory. Must not know how a set is found.
+ */
+import type { IncreaseRecord, RepackReport, ScaleUpRound } from '../../domain/loop-report.ts';
+import type { LoopState } from '../../domain/loop-state.ts';
+import type { Observation } from '../../domain/observation.ts';
+import type { AssumedPod, Increase, ScaleDownPlan, ScaleUpPlan } from '../../domain/plan.ts';
+import { makeScaleDownContext } from '../../planning/scale-down/plan-context.ts';
+import { noteRepackIncrease, planRepacks, type RepackDecision } from '../../planning/scale-down/repack/repack.ts';
+import { repacksAny } from '../../planning/scale-down/repack/repack-rules.ts';
+import { nominatedPods, planWithAssumedPods, withAssumedPods } from '../../planning/state/assumed-pods.ts';
+import type { ClusterSnapshot } from '../../scheduling/snapshot/cluster-snapshot.ts';
+import type { LoopDeps, LoopOptions } from '../deps/loop-deps.ts';
+import { executeScaleUp } from './execute.ts';
+import { rememberIncreases } from './rounds.ts';
+import type { UnansweredIncreases } from './unanswered-increases.ts';
+
+export interface RepackTurnInput {
+  readonly observation: Observation;
+  readonly state: LoopState;
+  readonly rounds: readonly ScaleUpRound[];
+  /** Of the same loop. */
+  readonly plan: ScaleDownPlan;
+  /** Pods that its removals counted on nodes to which they are not bound. */
+  readonly assumed: readonly AssumedPod[];
+  readonly snapshot: ClusterSnapshot;
+  readonly deps: LoopDeps;
+  readonly settings: LoopOptions;
+  readonly unanswered: UnansweredIncreases;
+  /** Fires when nothing new may begin. */
+  readonly over: AbortSignal;
+}
+
+export interface RepackTurn {
+  readonly state: LoopState;
+  readonly rounds: readonly ScaleUpRound[];
+  readonly repacks: RepackReport;
+}
+
+/** undefined: no pool is repacked, or the loop is over. */
+export async function runRepackTurn(input: RepackTurnInput, signal: AbortSignal): Promise<RepackTurn | undefined> {
+  const { observation, state, deps, over } = input;
+  const { groups } = observation.cloud;
+  if (state.repacks.running.length + state.repacks.closures.size === 0 && !repacksAny(groups, deps.policy.repack)) return undefined;
+  const decision = await deps.turns.finishUnless(over, planTurn(input));
+  if (decision === undefined || over.aborted) return undefined;
+  const { begun, ended, memory, increase } = decision;
+  const decided = { ...state, repacks: memory };
+  if (increase === undefined) return { state: decided, rounds: input.rounds, repacks: { begun, ended } };
+  const records = await request(increase, input, signal);
+  const remembered = rememberIncreases(decided, records, observation, deps.policy);
+  const [record] = records;
+  const noted = record === undefined ? { memory, ended: [] } : noteRepackIncrease(memory, record, deps.policy.repack, observation.nowMs);
+  return {
+    state: { ...remembered, repacks: noted.memory },
+    rounds: withRecords(input.rounds, records),
+    repacks: { begun, ended: [...ended, ...noted.ended] },
+  };
+}
+
+function planTurn({ observation, state, plan, assumed, snapshot, rounds, deps }: RepackTurnInput): Generator<undefined, RepackDecision> {
+  const { policy, names } = deps;
+  const counted = [...assumed, ...nominatedPods({ observation, state })];
+  const seen = withAssumedPods(observation, counted);
+  return planWithAssumedPods(counted, snapshot, () => {
+    const context = makeScaleDownContext({ observation: seen, state, policy, names, snapshot, inSequence: true });
+    return planRepacks({ context, names, plan, podsWait: hasComingPods(rounds.at(-1)?.plan) });
+  });
+}
+
+/** Pods that no group can help wait for a person, however long. */
+const AT_REST: ReadonlySet<string> = new Set(['helpless', 'ignored']);
+
+function hasComingPods(plan: ScaleUpPlan | undefined): boolean {
+  if (plan === undefined) return true;
+  for (const [pod, { kind }] of plan.verdicts) if (pod.holds === undefined && !AT_REST.has(kind)) return true;
+  return false;
+}
+
+async function request(increase: Increase, input: RepackTurnInput, signal: AbortSignal): Promise<readonly IncreaseRecord[]> {
+  const { observation, deps, settings, unanswered } = input;
+  const summary = `+${increase.to - increase.from} ${increase.group} for a repack`;
+  const plan: ScaleUpPlan = { increases: [increase], skipped: [], verdicts: new Map(), options: [], summary };
+  return executeScaleUp({ plan, observation, deps, namespace: settings.namespace, unanswered }, signal);
+}
+
+/** Observers find the increase with those of the last round, whose verdicts stay the last ones. */
+function withRecords(rounds: readonly ScaleUpRound[], records: readonly IncreaseRecord[]): readonly ScaleUpRound[] {
+  const last = rounds.at(-1);
+  return last === undefined ? rounds : [...rounds.slice(0, -1), { ...last, increases: [...last.increases, ...records] }];
+}

@@ -1,0 +1,51 @@
+/**
+ * Why a group is not repacked now: one ordered list of rules, the first that applies is the reason. A further reason, such as a schedule, is one
+ * more rule here.
+ */
+import { describeBlock } from '../../../domain/group-blocks.ts';
+import { isWhole, type NodeGroup } from '../../../domain/node-group.ts';
+import type { RepackPolicy } from '../../../domain/repack.ts';
+import { groupCooldownEndMs } from '../cooldown.ts';
+import type { ScaleDownContext } from '../plan-context.ts';
+
+/** `code`: a closed set, for programs. `detail`: a part of a sentence. */
+export interface RepackRefusal {
+  readonly code: 'off' | 'atomic' | 'blocked' | 'target-unconfirmed' | 'cooling-down';
+  readonly detail: string;
+}
+
+type Rule = (group: NodeGroup, context: ScaleDownContext, policy: RepackPolicy) => RepackRefusal | undefined;
+
+const RULES: readonly Rule[] = [
+  // guard: a pool is repacked only where that is turned on
+  ({ options }, _context, { enabled }) =>
+    (options.repack ?? enabled) ? undefined : { code: 'off', detail: 'repacking is off for it (repack: true turns it on)' },
+  (group) => (isWhole(group) ? { code: 'atomic', detail: 'its nodes come and go together' } : undefined),
+  ({ blocks }) => {
+    const block = blocks.change ?? blocks.removal;
+    return block === undefined ? undefined : { code: 'blocked', detail: describeBlock(block) };
+  },
+  ({ target }) =>
+    target.known && target.confirmed
+      ? undefined
+      : { code: 'target-unconfirmed', detail: 'its target size is not confirmed since its last change' },
+  (group, context) => {
+    const untilMs = groupCooldownEndMs(group, context);
+    return untilMs === undefined ? undefined : { code: 'cooling-down', detail: `it cools down until ${new Date(untilMs).toISOString()}` };
+  },
+];
+
+/** undefined: the group may be repacked. */
+export function reasonAgainstRepack(group: NodeGroup, context: ScaleDownContext, policy: RepackPolicy): RepackRefusal | undefined {
+  for (const rule of RULES) {
+    const reason = rule(group, context, policy);
+    if (reason !== undefined) return reason;
+  }
+  return undefined;
+}
+
+/** Whether any group may ever be repacked: without one, no loop spends time on it. */
+export function repacksAny(groups: Iterable<NodeGroup>, { enabled }: RepackPolicy): boolean {
+  for (const { options } of groups) if (options.repack ?? enabled) return true;
+  return false;
+}

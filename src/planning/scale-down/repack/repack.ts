@@ -1,0 +1,388 @@
+/**
+ * Repacking: sets of nodes whose pods fit on fewer or cheaper nodes. A set is searched, checked again after a wait, then its new nodes are
+ * requested, and once they are ready its old nodes are removed by the ordinary path; it is checked at each step, and undone if it does not hold.
+ * This file has the steps. Pure: the result is the memory of the next loop and at most one increase. Must not know how either is carried out.
+ */
+import type { NodeGroupId, NodeName } from '../../../domain/ids.ts';
+import type { NodeGroup } from '../../../domain/node-group.ts';
+import type { IncreaseRecord } from '../../../domain/loop-report.ts';
+import type { Increase, ScaleDownPlan } from '../../../domain/plan.ts';
+import {
+  type EndedRepack,
+  NOTHING_SAVED,
+  type RepackLook,
+  type RepackMemory,
+  type RepackPolicy,
+  type RepackSet,
+  type RunningRepack,
+} from '../../../domain/repack.ts';
+import type { ResourceNames } from '../../../domain/resources.ts';
+import { nextDurationMs } from '../../../lib/closure.ts';
+import { formatDuration } from '../../../lib/duration.ts';
+import type { SlicedWork } from '../../../lib/slices.ts';
+import { membershipFacts } from '../../facts/instance-facts.ts';
+import { closedReason } from '../../state/closures.ts';
+import { inFlight, inFlightByGroup } from '../../state/increases/increase-records.ts';
+import { maxProvisionMsOf } from '../../state/unregistered.ts';
+import type { ScaleDownContext } from '../plan-context.ts';
+import { youngPod } from '../repacked-nodes.ts';
+import { destinationsOf } from '../unneeded.ts';
+import { growablePools } from './growable-pools.ts';
+import { findRepackCandidates, sumOf, type RepackCandidates } from './repack-candidates.ts';
+import { checkRepack, type CheckedRepack, type RepackCheckInput } from './repack-check.ts';
+import { reasonAgainstRepack, repacksAny } from './repack-rules.ts';
+import { searchRepacks } from './repack-search.ts';
+
+const HOUR_MS = 3_600_000;
+/** A set that holds, and for which it is not the time, is dropped after this. */
+const WAITS_AT_MOST_MS = HOUR_MS / 2;
+/** Drains may wait for budgets. */
+const DRAINS_AT_MOST_MS = HOUR_MS;
+/** A requested node may be unknown for so long. */
+const UNSEEN_AT_MOST_MS = 120_000;
+
+export interface RepackInput {
+  /** Of the plan of removals of the same loop. */
+  readonly context: ScaleDownContext;
+  readonly names: ResourceNames;
+  readonly plan: Pick<ScaleDownPlan, 'unneeded' | 'inhibited'>;
+  /** Pods are pending: they may need the room. */
+  readonly podsWait: boolean;
+}
+
+export interface RepackDecision {
+  readonly memory: RepackMemory;
+  /** To request now. The repack that it is for is in stage `adding` already; see `noteRepackIncrease`. */
+  readonly increase: Increase | undefined;
+  readonly begun: readonly RunningRepack[];
+  readonly ended: readonly EndedRepack[];
+}
+
+/** What came of the request for new nodes, in the memory and as an end. */
+export function noteRepackIncrease(
+  memory: RepackMemory,
+  { increase, outcome }: Pick<IncreaseRecord, 'increase' | 'outcome'>,
+  rules: RepackPolicy,
+  nowMs: number,
+): { readonly memory: RepackMemory; readonly ended: readonly EndedRepack[] } {
+  const repack = memory.running.find(({ stage, set }) => stage === 'adding' && set.add?.group === increase.group);
+  if (repack === undefined || outcome.kind === 'accepted' || outcome.kind === 'sent') return { memory, ended: [] };
+  const others = memory.running.filter((one) => one !== repack);
+  if (outcome.kind === 'conflict' || outcome.kind === 'refused') {
+    const again: RunningRepack = { ...repack, stage: 'checked', stageSinceMs: repack.sinceMs, before: [] };
+    return { memory: { ...memory, running: [...others, again] }, ended: [] };
+  }
+  const { set, stage, sinceMs } = repack;
+  const isWithheld = outcome.kind === 'withheld';
+  const ended: EndedRepack = {
+    set,
+    outcome: isWithheld ? 'withheld' : 'undone',
+    stage,
+    sinceMs,
+    atMs: nowMs,
+    why: isWithheld ? undefined : `Azure refused the new nodes of pool ${increase.group}: ${outcome.error.message}`,
+  };
+  const left = { ...memory, running: others };
+  // guard: a refused node of a repack undoes it, and its nodes are left out for a while
+  return { memory: isWithheld ? left : withClosed(left, ended, rules, nowMs), ended: [ended] };
+}
+
+/** Decides the next step of each repack under way, and whether a new one begins. */
+export function* planRepacks(input: RepackInput): SlicedWork<RepackDecision> {
+  const { state, policy } = input.context;
+  const rules = policy.repack;
+  const memory = withoutForgotten(state.repacks, input, rules);
+  if (memory.running.length === 0 && !repacksAny(input.context.groups.values(), rules))
+    return { memory, increase: undefined, begun: [], ended: [] };
+  const steps = new RepackSteps(input, rules, memory);
+  for (const running of memory.running) yield* steps.advance(running);
+  yield* steps.searchIfDue();
+  return steps.decision();
+}
+
+function withoutForgotten(memory: RepackMemory, { context }: RepackInput, { retryAfterAtMostMs }: RepackPolicy): RepackMemory {
+  const { nowMs, cluster } = context.observation;
+  const begunMs = memory.begunMs.filter((atMs) => atMs > nowMs - HOUR_MS);
+  const closures = [...memory.closures].filter(([node, { untilMs }]) => cluster.nodes.has(node) && untilMs + retryAfterAtMostMs > nowMs);
+  const isSame = begunMs.length === memory.begunMs.length && closures.length === memory.closures.size;
+  return isSame ? memory : { ...memory, begunMs, closures: new Map(closures) };
+}
+
+/** The nodes of an undone repack are left out for a while, which grows. */
+function withClosed(memory: RepackMemory, { set }: EndedRepack, rules: RepackPolicy, nowMs: number): RepackMemory {
+  const closures = new Map(memory.closures);
+  const times = { firstMs: rules.retryAfterMs, longestMs: rules.retryAfterAtMostMs };
+  for (const { node } of set.remove) {
+    // guard: an undone repack is tried again only after a time that grows
+    const durationMs = nextDurationMs(times, closures.get(node));
+    closures.set(node, { durationMs, untilMs: nowMs + durationMs });
+  }
+  return { ...memory, closures };
+}
+
+/** What one plan has decided so far. Mutable, and dropped with the plan. */
+class RepackSteps {
+  readonly #input: RepackInput;
+  readonly #rules: RepackPolicy;
+  readonly #running: RunningRepack[] = [];
+  readonly #ended: EndedRepack[] = [];
+  readonly #begun: RunningRepack[] = [];
+  #memory: RepackMemory;
+  #increase: Increase | undefined;
+
+  constructor(input: RepackInput, rules: RepackPolicy, memory: RepackMemory) {
+    this.#input = input;
+    this.#rules = rules;
+    this.#memory = memory;
+  }
+
+  decision(): RepackDecision {
+    const isSame =
+      this.#running.length === this.#memory.running.length && this.#running.every((one, at) => one === this.#memory.running[at]);
+    return {
+      memory: isSame ? this.#memory : { ...this.#memory, running: this.#running },
+      increase: this.#increase,
+      begun: this.#begun,
+      ended: this.#ended,
+    };
+  }
+
+  *advance(repack: RunningRepack): SlicedWork<void> {
+    const off = this.#refusalOf(repack.set);
+    if (off !== undefined) return this.#end(repack, off, { closes: false });
+    switch (repack.stage) {
+      case 'checked':
+        return yield* this.#confirm(repack);
+      case 'adding':
+        return yield* this.#awaitNodes(repack);
+      case 'draining':
+        return yield* this.#followDrains(repack);
+    }
+  }
+
+  *#confirm(repack: RunningRepack): SlicedWork<void> {
+    const waitedMs = this.#nowMs - repack.stageSinceMs - this.#rules.confirmAfterMs;
+    if (waitedMs < 0) return this.#keep(repack);
+    const later = this.#reasonToWait() ?? this.#hourlyRefusal(repack.set);
+    if (later !== undefined)
+      return waitedMs < WAITS_AT_MOST_MS ? this.#keep(repack) : this.#end(repack, `it could not begin: ${later}`, { closes: false });
+    // guard: a repack is checked again before its first step
+    const checked = yield* this.#check(repack.set, repack.set.add?.nodes ?? 0);
+    if ('why' in checked) return this.#end(repack, checked.why);
+    if (checked.set.score < this.#rules.minScore) return this.#end(repack, scoreTooLow(checked.set, this.#rules), { closes: false });
+    const { add } = checked.set;
+    if (add === undefined) return this.#drain({ ...repack, set: checked.set });
+    const { target } = this.#group(add.group) ?? {};
+    if (target?.known !== true || this.#increase !== undefined) return this.#keep(repack);
+    const before = membershipFacts(this.#input.context.observation.cloud).nodesByGroup.get(add.group) ?? [];
+    this.#keep({ ...repack, set: checked.set, stage: 'adding', stageSinceMs: this.#nowMs, before });
+    const { value: from, version } = target;
+    this.#increase = { group: add.group, from, to: from + add.nodes, version, pods: [], cause: 'repack' };
+  }
+
+  *#awaitNodes(repack: RunningRepack): SlicedWork<void> {
+    const { context } = this.#input;
+    const add = repack.set.add;
+    const group = add === undefined ? undefined : this.#group(add.group);
+    if (add === undefined || group === undefined) return this.#end(repack, 'the pool of its new nodes is gone');
+    const closed = closedReason(group, context.state, this.#nowMs);
+    if (closed !== undefined)
+      return this.#end(
+        repack,
+        `Azure gives pool ${group.id} no new node: ${closed.kind === 'backoff' ? (closed.message ?? closed.cause) : closed.code}`,
+      );
+    const open = destinationsOf(context);
+    const came = this.#newNodes(repack);
+    const ready = came.filter((name) => open.has(name));
+    const waitedMs = this.#nowMs - repack.stageSinceMs;
+    // guard: no old node of a repack is drained before its new nodes are ready
+    if (ready.length < add.nodes) {
+      const isAwaited = came.length >= add.nodes || inFlight(context.state, group.id) !== undefined || waitedMs < UNSEEN_AT_MOST_MS;
+      if (!isAwaited) return this.#end(repack, `only ${came.length} of ${add.nodes} new nodes of pool ${group.id} came`);
+      const mostMs = maxProvisionMsOf(group, context.policy) + UNSEEN_AT_MOST_MS;
+      if (waitedMs < mostMs) return this.#keep(repack);
+      return this.#end(
+        repack,
+        `only ${ready.length} of ${add.nodes} new nodes of pool ${group.id} were ready within ${formatDuration(mostMs)}`,
+      );
+    }
+    const checked = yield* this.#check(repack.set, 0);
+    if ('why' in checked) return this.#end(repack, checked.why);
+    return this.#drain({ ...repack, set: checked.set });
+  }
+
+  *#followDrains(repack: RunningRepack): SlicedWork<void> {
+    const { context } = this.#input;
+    const { nodes } = context.observation.cluster;
+    const present = repack.set.remove.filter(({ node }) => nodes.has(node));
+    if (present.length === 0) return this.#end(repack, undefined);
+    const waiting = present.filter(({ node }) => !context.leaving.has(node));
+    if (waiting.length === 0) return this.#keep(repack);
+    if (this.#nowMs - repack.stageSinceMs > DRAINS_AT_MOST_MS)
+      return this.#end(repack, `${waiting.length} of its nodes were not removed within ${formatDuration(DRAINS_AT_MOST_MS)}`);
+    const { add } = repack.set;
+    const came = this.#newNodes(repack).length;
+    if (add !== undefined && came < add.nodes) return this.#end(repack, `a new node of pool ${add.group} is gone`);
+    const checked = yield* this.#check({ ...repack.set, remove: waiting, add: undefined }, 0);
+    if ('why' in checked) return this.#end(repack, checked.why);
+    return this.#keep(repack);
+  }
+
+  /** Its removals are counted in the hour when they may begin. */
+  #drain(repack: RunningRepack): void {
+    this.#memory = { ...this.#memory, begunMs: [...this.#memory.begunMs, ...repack.set.remove.map(() => this.#nowMs)] };
+    this.#keep({ ...repack, stage: 'draining', stageSinceMs: this.#nowMs });
+  }
+
+  #newNodes({ set, before }: RunningRepack): readonly NodeName[] {
+    if (set.add === undefined) return [];
+    const known = new Set(before);
+    const all = membershipFacts(this.#input.context.observation.cloud).nodesByGroup.get(set.add.group) ?? [];
+    return all.filter((name) => !known.has(name) && this.#input.context.observation.cluster.nodes.has(name));
+  }
+
+  *#check(set: RepackSet, missing: number): SlicedWork<CheckedRepack> {
+    const names = set.remove.map(({ node }) => node);
+    const found = yield* findRepackCandidates(this.#input.context, names);
+    return yield* checkRepack(set, missing, this.#checkInput(found, new Set(names)));
+  }
+
+  /** `own`: nodes of the set that is checked. */
+  #checkInput({ candidates, kept }: RepackCandidates, own: ReadonlySet<NodeName>): RepackCheckInput {
+    const { context, names, plan } = this.#input;
+    const { minPodAgeMs } = this.#rules;
+    const young = candidates.flatMap(({ node, drain }) => {
+      // guard: no pod is moved by a repack within an hour of its start
+      const pod = youngPod(drain.movable, minPodAgeMs, this.#nowMs);
+      return pod === undefined
+        ? []
+        : [
+            {
+              node: node.name,
+              reason: 'RepackInProgress' as const,
+              detail: `pod ${pod} runs for less than ${formatDuration(minPodAgeMs)}`,
+            },
+          ];
+    });
+    const tooYoung = new Set(young.map(({ node }) => node));
+    const leaving = [...plan.unneeded.keys(), ...this.#busyNodes()].filter((name) => !own.has(name));
+    return {
+      context,
+      candidates: new Map(candidates.flatMap((candidate) => (tooYoung.has(candidate.node.name) ? [] : [[candidate.node.name, candidate]]))),
+      kept: [...young, ...kept],
+      pools: growablePools(context, names),
+      closed: new Set(leaving),
+    };
+  }
+
+  *searchIfDue(): SlicedWork<void> {
+    const { search } = this.#memory;
+    if (search !== undefined && this.#nowMs - search.atMs < this.#rules.searchEveryMs) return;
+    if (!repacksAny(this.#input.context.groups.values(), this.#rules)) return;
+    const later = this.#reasonToWait() ?? (this.#hourLeft() < 1 ? this.#hourIsUsed() : undefined);
+    const result = later === undefined ? yield* this.#search() : { why: later, saved: undefined };
+    this.#memory = { ...this.#memory, search: { atMs: this.#nowMs, ...result } };
+  }
+
+  /** Begins the first set that holds by itself and saves enough for its moves. Returns why there is none. */
+  *#search(): SlicedWork<Pick<RepackLook, 'why' | 'saved'>> {
+    const { context, plan } = this.#input;
+    const found = yield* findRepackCandidates(context);
+    const input = this.#checkInput(found, new Set());
+    const busy = this.#busyGroups();
+    const refused = (group: NodeGroup): boolean => busy.has(group.id) || reasonAgainstRepack(group, context, this.#rules) !== undefined;
+    const candidates = [...input.candidates.values()].filter(
+      ({ node, group }) =>
+        !plan.unneeded.has(node.name) && (this.#memory.closures.get(node.name)?.untilMs ?? 0) <= this.#nowMs && !refused(group),
+    );
+    if (candidates.length === 0) return { why: 'no node of a pool that is repacked may be removed now', saved: NOTHING_SAVED };
+    const pools = input.pools.filter(({ group }) => !refused(group));
+    const mostAtOnce = Math.min(this.#rules.maxNodesAtOnce, this.#hourLeft());
+    const { sets } = yield* searchRepacks({ context, candidates, pools, closed: input.closed, mostAtOnce });
+    const saved = sets.reduce((sum, set) => sumOf(sum, set.saved), NOTHING_SAVED);
+    let best: RepackSet | undefined;
+    for (const set of sets) {
+      const checked = yield* checkRepack(set, set.add?.nodes ?? 0, { ...input, pools });
+      if ('why' in checked) continue;
+      // guard: a set that saves too little for what it moves is not repacked
+      if (checked.set.score >= this.#rules.minScore) {
+        const repack: RunningRepack = { set: checked.set, stage: 'checked', sinceMs: this.#nowMs, stageSinceMs: this.#nowMs, before: [] };
+        this.#running.push(repack);
+        this.#begun.push(repack);
+        return { why: undefined, saved };
+      }
+      if (best === undefined || checked.set.score > best.score) best = checked.set;
+    }
+    return { why: best === undefined ? 'no set of nodes that saves something was found' : scoreTooLow(best, this.#rules), saved };
+  }
+
+  /** Why no repack takes a step now. undefined: nothing is against it. */
+  #reasonToWait(): string | undefined {
+    const { context, plan, podsWait } = this.#input;
+    if (plan.inhibited !== undefined) return plan.inhibited;
+    // guard: no repack takes a step while pods are pending
+    if (podsWait) return 'pods are pending';
+    const [coming] = inFlightByGroup(context.state).keys();
+    return coming === undefined ? undefined : `nodes of pool ${coming} are on their way`;
+  }
+
+  #refusalOf({ remove, add }: RepackSet): string | undefined {
+    for (const id of new Set([...remove.map(({ group }) => group), ...(add === undefined ? [] : [add.group])])) {
+      const group = this.#group(id);
+      if (group === undefined) return `pool ${id} is gone`;
+      const refusal = reasonAgainstRepack(group, this.#input.context, this.#rules);
+      if (refusal !== undefined && STOPS.has(refusal.code)) return `pool ${id}: ${refusal.detail}`;
+    }
+    return undefined;
+  }
+
+  #hourLeft(): number {
+    const promised = this.#running.filter(({ stage }) => stage !== 'draining').reduce((sum, { set }) => sum + set.remove.length, 0);
+    // guard: repacks remove no more nodes within an hour than they may
+    return Math.max(0, this.#rules.maxNodesPerHour - this.#memory.begunMs.length - promised);
+  }
+
+  #hourlyRefusal(set: RepackSet): string | undefined {
+    return this.#hourLeft() < set.remove.length ? this.#hourIsUsed() : undefined;
+  }
+
+  #hourIsUsed(): string {
+    return `repacks began to remove ${this.#memory.begunMs.length} nodes within an hour, of ${this.#rules.maxNodesPerHour}`;
+  }
+
+  #busyGroups(): ReadonlySet<NodeGroupId> {
+    return new Set(
+      this.#running.flatMap(({ set }) => [...set.remove.map(({ group }) => group), ...(set.add === undefined ? [] : [set.add.group])]),
+    );
+  }
+
+  #busyNodes(): readonly NodeName[] {
+    return [...this.#running, ...this.#input.context.state.repacks.running].flatMap(({ set }) => set.remove.map(({ node }) => node));
+  }
+
+  #group(id: NodeGroupId): NodeGroup | undefined {
+    return this.#input.context.groups.get(id);
+  }
+
+  get #nowMs(): number {
+    return this.#input.context.observation.nowMs;
+  }
+
+  #keep(repack: RunningRepack): void {
+    this.#running.push(repack);
+  }
+
+  #end(repack: RunningRepack, why: string | undefined, { closes } = { closes: why !== undefined }): void {
+    const { set, stage, sinceMs } = repack;
+    const ended: EndedRepack = { set, outcome: why === undefined ? 'done' : 'undone', stage, sinceMs, atMs: this.#nowMs, why };
+    this.#ended.push(ended);
+    if (closes) this.#memory = withClosed(this.#memory, ended, this.#rules, this.#nowMs);
+  }
+}
+
+/** Reasons that end a repack under way. A cooldown, and a size that is not confirmed yet, follow from its own steps. */
+const STOPS: ReadonlySet<string> = new Set(['off', 'atomic', 'blocked']);
+
+function scoreTooLow(set: RepackSet, { minScore }: RepackPolicy): string {
+  return `the best set saves ${Math.round(set.score * 10) / 10} % of a node for each pod that moves, less than ${minScore} %`;
+}

@@ -1,0 +1,82 @@
+/** Repacking in virtual time: sets of nodes make way for fewer or cheaper ones, each step is checked, and what is undone waits longer. */
+import { writeFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { startedWorld, type VirtualRun } from '../support/virtual-world.ts';
+import { aPool, bound, budget, capacity, deployment, events, MINUTE, pending, worldOf } from './support.ts';
+
+const HOUR = 60 * MINUTE;
+
+/** The daemon's settings beside the flags: prices of the user, and short times. */
+async function configFile(repack: string): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'repack-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const file = join(folder, 'config.yaml');
+  const prices = 'Standard_D2s_v5: 0.1, Standard_D4s_v5: 0.2, Standard_D8s_v5: 0.3, Standard_D8s_v5/Spot: 0.1, Standard_D4s_v5/Spot: 0.04';
+  writeFileSync(file, `scaleUp: { prices: { ${prices} } }\nrepack: { confirmAfter: 2m, searchEvery: 1m, minPodAge: 10m, ${repack} }\n`);
+  return file;
+}
+
+const FLAGS = ['--scale-down-unneeded-time=3m', '--scale-down-delay-after-add=1m', '--scan-interval=20s'];
+
+async function worldWith(stock: Readonly<Record<string, number>> = {}): Promise<VirtualRun> {
+  const run = await startedWorld({
+    spec: worldOf([small, large], { stock }),
+    flags: [...FLAGS, `--config=${await configFile('enabled: true, minScore: 0.5')}`],
+  });
+  run.world.cluster.apply(deployment({ name: 'web', replicas: 4, cpu: '1700m' }));
+  await run.until('the pods run', () => bound(run, 'web') === 4, 10 * MINUTE);
+  return run;
+}
+
+const small = aPool({ name: 'small', vmSize: 'Standard_D2s_v5', count: 4, min: 0 });
+const large = aPool({ name: 'large', vmSize: 'Standard_D8s_v5', count: 0, min: 0 });
+const sizes = (run: VirtualRun) => [capacity(run, 'small'), capacity(run, 'large')];
+/** When the pods that run were created, milliseconds since the epoch. */
+const births = (run: VirtualRun) =>
+  run.world.cluster.store
+    .boundPods()
+    .filter((pod) => pod.metadata.labels?.['app'] === 'web')
+    .map((pod) => Date.parse(pod.metadata.creationTimestamp ?? ''));
+
+describe('repacking', () => {
+  it('replaces four nodes by one that costs less and is ready before, over a restart, and then leaves its pods alone', async () => {
+    const run = await worldWith();
+    await run.until('the large node is requested', () => capacity(run, 'large') === 1, HOUR);
+    expect([sizes(run), bound(run, 'web')]).toEqual([[4, 1], 4]);
+    run.killDaemon();
+    await run.startDaemon();
+    await run.until('the small nodes are gone', () => capacity(run, 'small') === 0, HOUR);
+    expect([bound(run, 'web'), pending(run), sizes(run)]).toEqual([4, 0, [0, 1]]);
+    await run.until('it says so', () => events(run, 'RepackEnded').length > 0, MINUTE);
+    expect(events(run, 'RepackBegun').length).toBe(1);
+    expect(events(run, 'RepackEnded').join()).toMatch(/^A repack is done: /);
+    const moved = births(run);
+    await run.advance(2 * HOUR);
+    expect([births(run), sizes(run)]).toEqual([moved, [0, 1]]);
+    expect(run.world.violations()).toEqual([]);
+  });
+
+  it('is undone if Azure has no new node, and is tried again later each time', async () => {
+    const run = await worldWith({ 'Standard_D8s_v5/0': 0 });
+    const undone = () => events(run, 'RepackUndone');
+    await run.until('it is undone', () => undone().length === 1, HOUR);
+    expect(undone()[0]).toMatch(/^A repack was undone: Azure /);
+    await run.advance(25 * MINUTE);
+    expect([undone().length, sizes(run), bound(run, 'web')]).toEqual([1, [4, 0], 4]);
+    await run.until('it is tried again', () => run.reports.at(-1)?.state.repacks.running.length === 1, HOUR);
+  });
+
+  it('is undone if a budget forbids the moves in between, and its new node goes again', async () => {
+    const run = await worldWith();
+    await run.until('the large node is requested', () => capacity(run, 'large') === 1, HOUR);
+    run.world.cluster.apply(budget('web', 0));
+    await run.until('it is undone', () => events(run, 'RepackUndone').length === 1, HOUR);
+    expect(events(run, 'RepackUndone').join()).toContain('NotEnoughPdb');
+    await run.until('the new node is gone', () => capacity(run, 'large') === 0, HOUR);
+    expect([sizes(run), bound(run, 'web')]).toEqual([[4, 0], 4]);
+    expect(run.world.violations()).toEqual([]);
+  });
+});
