@@ -1,4 +1,5 @@
 /** What the page paints first, from whole loops. */
+import type { RepackEstimate } from '../../src/domain/repack.ts';
 import { describe, expect, it } from 'vitest';
 import { overviewOf } from '../../src/api/documents/overview.ts';
 import type { DocumentInput } from '../../src/api/documents/document-input.ts';
@@ -185,6 +186,26 @@ describe('the overview', () => {
       nodes: 1,
       rows: [{ title: 'Pool is at its minimum', nodes: 1, cores: 4 }],
     });
+  });
+});
+
+describe('repacking', () => {
+  const group = aGroup({ id: 'a', target: 1, instances: [anInstance({ node: 'n1' })] });
+  const saved = { nodes: 12, cpuMillis: 48_000, perHour: 2.857 };
+  const repackEstimate: RepackEstimate = { atMs: START_MS, nodes: 41, needed: 29, saved, sets: [], blockers: [], cutShort: false };
+
+  it('is shown with what it would save before it is on, and with what it did once it is', async () => {
+    const input = await documentInput({ groups: [group], nodes: [aNode({ name: 'n1' })] });
+    expect(overviewOf(input)).not.toHaveProperty('repacking');
+    const sets = [{ remove: [{ node: 'n1', group: group.id }], add: undefined, saved, pods: 3, disruption: 3, score: 30 }];
+    const found = { ...repackEstimate, sets };
+    expect(overviewOf({ ...input, repackEstimate: found }).repacking).toMatchObject({
+      text: '41 nodes, 29 would do: 480 a week less',
+      sets: [{ text: 'n1 goes: 480 a week less, 3 pods move, score 30' }],
+      on: [],
+    });
+    const on = { ...input, policy: { ...input.policy, repack: { ...input.policy.repack, enabled: true } } };
+    expect(overviewOf(on).repacking).toEqual({ sets: [], blockers: [], on: ['a'], running: [] });
   });
 });
 

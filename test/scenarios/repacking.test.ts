@@ -50,7 +50,7 @@ describe('repacking', () => {
     await run.startDaemon();
     await run.until('the small nodes are gone', () => capacity(run, 'small') === 0, HOUR);
     expect([bound(run, 'web'), pending(run), sizes(run)]).toEqual([4, 0, [0, 1]]);
-    await run.until('it says so', () => events(run, 'RepackEnded').length > 0, MINUTE);
+    await run.until('it says so', () => events(run, 'RepackEnded').length > 0, 10 * MINUTE);
     expect(events(run, 'RepackBegun').length).toBe(1);
     expect(events(run, 'RepackEnded').join()).toMatch(/^A repack is done: /);
     const moved = births(run);

@@ -8,6 +8,7 @@ import type { HistoryReader } from '../../domain/history.ts';
 import type { LoopReport } from '../../domain/loop-report.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { Policy } from '../../domain/policy.ts';
+import type { RepackEstimate } from '../../domain/repack.ts';
 import type { PodVerdict } from '../../domain/reasons.ts';
 import type { AnswerInput } from '../../planning/explain/answers/pod-answer.ts';
 import type { Advice, RemovalFix } from '../../planning/explain/advice/fix.ts';
@@ -78,6 +79,8 @@ export interface DocumentInput {
   readonly advice: ReadonlyMap<PodVerdict, Advice>;
   /** What frees nodes, by kind of blocker as of `rowKey`, as far as it was simulated. If absent, nothing was. */
   readonly wasteFixes?: ReadonlyMap<string, RemovalFix>;
+  /** What repacking would save. If absent, it was not searched. */
+  readonly repackEstimate?: RepackEstimate;
   /** Messages of readers of Azure whose last run failed. If absent, none is known. */
   readonly refusals?: readonly string[];
   readonly policy: Policy;

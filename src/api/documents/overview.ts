@@ -6,7 +6,7 @@ import { type Need, needOf, type Verdict, VERDICTS } from '../../planning/explai
 import { reasonNotToAct } from '../../planning/state/cluster-health.ts';
 import { countNodes } from '../../planning/state/node-counts.ts';
 import { type WasteDocument, wasteDocument } from './blockers.ts';
-import { type CostDocument, costDocument } from './cost.ts';
+import { type CostDocument, costDocument, repackingDocument, type RepackingDocument } from './cost.ts';
 import { type CommonFields, commonFields, type DocumentInput, isoTime, knownTime, roundMoney } from './document-input.ts';
 import { type MissingRight, missingRights } from './missing-rights.ts';
 import { type PendingClass, pendingClass, rawClasses, type RawClass } from './pending-classes.ts';
@@ -75,6 +75,8 @@ export interface Overview extends CommonFields {
   readonly onTheWay: readonly ScaleUpDocument[];
   readonly removals: RemovalsDocument;
   readonly pools: readonly PoolRowDocument[];
+  /** Absent until it was searched, unless a pool is repacked. */
+  readonly repacking?: RepackingDocument;
   readonly waste?: WasteDocument;
   /** Absent if no price is known. */
   readonly cost?: CostDocument;
@@ -84,6 +86,13 @@ export interface Overview extends CommonFields {
   readonly lastChange?: ChangeWords;
   /** The id of the newest decision: another one means that there are newer decisions. */
   readonly newestDecision?: string;
+}
+
+function repackingOf({ report, policy, replica, repackEstimate: estimate }: DocumentInput): RepackingDocument | undefined {
+  const { observation, state } = report;
+  const { currency } = replica;
+  const document = repackingDocument({ estimate, groups: observation.cloud.groups, policy, state, currency });
+  return estimate === undefined && document.on.length === 0 ? undefined : document;
 }
 
 interface ChangeWords {
@@ -130,6 +139,7 @@ export function overviewOf(input: DocumentInput): Overview {
     ...defined({
       cluster: replica.cluster,
       location: replica.location,
+      repacking: repackingOf(input),
       waste: wasteDocument(input),
       cost: costDocument(input, pools),
       pricesUnreachableSince: knownTime(policy.scaleUp.listPrices?.unreachableSinceMs),

@@ -14,8 +14,11 @@ import type {
 } from '../../api/documents/document-input.ts';
 import type { RememberedAdvice } from '../../planning/explain/advice/remembered-advice.ts';
 import type { AnswerInput } from '../../planning/explain/answers/pod-answer.ts';
+import type { RepackEstimate } from '../../domain/repack.ts';
+import type { ResourceNames } from '../../domain/resources.ts';
+import { Remembered } from '../../planning/explain/advice/remembered.ts';
+import { estimateRepacks } from '../../planning/scale-down/repack/repack-estimate.ts';
 import { RememberedWaste } from '../../planning/explain/removal-advice/remembered-waste.ts';
-import { defined } from '../../lib/defined.ts';
 import type { Turns } from '../../lib/slices.ts';
 import { VERSION } from '../../lib/version.ts';
 
@@ -41,14 +44,18 @@ export interface ApiInputDeps {
 /** The agent that lists all scale sets. */
 const SCALE_SETS = 'scaleSets';
 
-type WasteFixes = DocumentInput['wasteFixes'];
+type Simulated = Pick<DocumentInput, 'wasteFixes' | 'repackEstimate'>;
+
+/** How long what repacking would save is shown. */
+const ESTIMATE_MS = 300_000;
 
 /** The input of the last loop, made once: asked again, it is the same. */
 export class ApiInput {
   readonly #deps: ApiInputDeps;
   readonly #waste: RememberedWaste;
   #last: DocumentInput | undefined;
-  #simulated: { readonly report: ObservedReport; readonly fixes: Promise<WasteFixes> } | undefined;
+  #simulated: { readonly report: ObservedReport; readonly fixes: Promise<Simulated> } | undefined;
+  readonly #estimates = new Remembered<RepackEstimate>({ keepMs: ESTIMATE_MS, remembered: 1 });
 
   constructor(deps: ApiInputDeps) {
     this.#deps = deps;
@@ -60,9 +67,10 @@ export class ApiInput {
     const report = this.#deps.report();
     if (report === undefined) return;
     if (this.#simulated?.report !== report) this.#simulated = { report, fixes: this.#simulate(report) };
-    const wasteFixes = await this.#simulated.fixes;
+    const simulated = await this.#simulated.fixes;
     const made = this.current();
-    if (made?.report === report && made.wasteFixes !== wasteFixes) this.#last = { ...made, ...defined({ wasteFixes }) };
+    const isNew = made?.wasteFixes !== simulated.wasteFixes || made?.repackEstimate !== simulated.repackEstimate;
+    if (made?.report === report && isNew) this.#last = { ...made, ...simulated };
   }
 
   /** undefined: nothing was decided yet. */
@@ -74,13 +82,24 @@ export class ApiInput {
     return this.#last;
   }
 
-  async #simulate(report: ObservedReport): Promise<WasteFixes> {
+  async #simulate(report: ObservedReport): Promise<Simulated> {
     const { turns, removals, decided } = this.#deps;
     const record = report.scaleDown === undefined ? undefined : removals();
     const names = decided()?.input.names;
-    if (record === undefined || names === undefined) return undefined;
+    if (record === undefined || names === undefined) return {};
     turns.begin();
-    return turns.finish(this.#waste.fixes(record, names, report.stepMs['scale-down'] ?? 0));
+    const wasteFixes = await turns.finish(this.#waste.fixes(record, names, report.stepMs['scale-down'] ?? 0));
+    return { wasteFixes, repackEstimate: await this.#estimate(record, names) };
+  }
+
+  /** A search takes longer than a page should wait for in every loop. */
+  async #estimate({ observation, stateBefore: state }: LoopRecord, names: ResourceNames): Promise<RepackEstimate> {
+    const { turns, clock, policy } = this.#deps;
+    const known = this.#estimates.fresh('all', clock.monotonic());
+    if (known !== undefined) return known;
+    const estimate = await turns.finish(estimateRepacks({ observation, state, policy: policy(), names }));
+    this.#estimates.remember('all', estimate, clock.monotonic());
+    return estimate;
   }
 }
 

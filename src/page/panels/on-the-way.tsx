@@ -1,6 +1,6 @@
 /** What already happens: increases by stage, removals, and what all of it costs. */
 import { useContext, useState } from 'preact/hooks';
-import type { CostDocument } from '../../api/documents/cost.ts';
+import type { CostDocument, RepackingDocument } from '../../api/documents/cost.ts';
 import type { Overview, RemovalsDocument } from '../../api/documents/overview.ts';
 import type { ScaleUpDocument, StageDocument } from '../../api/documents/scale-ups.ts';
 import type { WasteDocument } from '../../api/documents/blockers.ts';
@@ -28,7 +28,7 @@ export function OnTheWay({ overview }: { readonly overview: Overview }) {
         )}
       </Panel>
       {shown !== undefined && <StageByStage of={shown} />}
-      <Removals removals={overview.removals} />
+      <Removals removals={overview.removals} repacking={overview.repacking} />
       {overview.cost !== undefined && <Cost cost={overview.cost} waste={overview.waste} />}
     </div>
   );
@@ -192,7 +192,12 @@ function Slowest({ spans }: { readonly spans: readonly StageSpan[] }) {
   );
 }
 
-function Removals({ removals: { enabled, inhibited, removing, candidates, perHour, last } }: { readonly removals: RemovalsDocument }) {
+interface RemovalsProps {
+  readonly removals: RemovalsDocument;
+  readonly repacking: RepackingDocument | undefined;
+}
+
+function Removals({ removals: { enabled, inhibited, removing, candidates, perHour, last }, repacking }: RemovalsProps) {
   const title = !enabled
     ? 'Removals are off (scaleDown.enabled)'
     : removing > 0
@@ -223,6 +228,7 @@ function Removals({ removals: { enabled, inhibited, removing, candidates, perHou
             )}
           </dd>
         </div>
+        {repacking !== undefined && <Repacking of={repacking} />}
         {last !== undefined && (
           <div>
             <dt>Last removal</dt>
@@ -233,6 +239,32 @@ function Removals({ removals: { enabled, inhibited, removing, candidates, perHou
         )}
       </dl>
     </section>
+  );
+}
+
+/** What it would save, also where it is off; then what is under way. */
+function Repacking({ of: { text, blockers, on, running } }: { readonly of: RepackingDocument }) {
+  const left = blockers.map((blocker) => blocker.text).join('\n');
+  return (
+    <>
+      {text !== undefined && (
+        <div>
+          <dt>With repacking</dt>
+          <dd title={left}>
+            {text}
+            {on.length === 0 && <span class="muted"> It is off.</span>}
+          </dd>
+        </div>
+      )}
+      {running.map((repack) => (
+        <div key={repack.text}>
+          <dt>Repack</dt>
+          <dd>
+            {repack.text}, since <Time at={repack.since} />
+          </dd>
+        </div>
+      ))}
+    </>
   );
 }
 

@@ -1,4 +1,7 @@
 /** Sentences about repacking, for people. */
+import type { LoopState } from '../../domain/loop-state.ts';
+import type { NodeGroup } from '../../domain/node-group.ts';
+import type { Policy } from '../../domain/policy.ts';
 import type { EndedRepack, RepackBlocker, RepackEstimate, RepackSet, RunningRepack, Saved } from '../../domain/repack.ts';
 
 const HOURS_OF_WEEK = 168;
@@ -70,4 +73,18 @@ function listed(names: readonly string[]): string {
 
 function rounded(score: number): number {
   return Math.round(score * 10) / 10;
+}
+
+/** What repacks do in a pool. undefined: it is off there, and none is under way. */
+export function describeRepacking(
+  { id, options }: Pick<NodeGroup, 'id' | 'options'>,
+  { repacks: { running, search } }: Pick<LoopState, 'repacks'>,
+  { repack }: Pick<Policy, 'repack'>,
+): string | undefined {
+  const own = running.find(({ set }) => set.add?.group === id || set.remove.some(({ group }) => group === id));
+  if (own !== undefined) return describeRunning(own);
+  if (!(options.repack ?? repack.enabled)) return undefined;
+  if (search === undefined) return 'on; nothing was searched yet';
+  const at = `${new Date(search.atMs).toISOString().slice(11, 16)} UTC`;
+  return search.why === undefined ? `on; a repack began at ${at}` : `on; nothing began at ${at}: ${search.why}`;
 }

@@ -29,6 +29,7 @@ export function poolParts(answer: PoolAnswer, { nowMs, width, currency }: TextLo
         ['Counts', describeCounts(answer)],
         ['Paused', answer.paused ?? ''],
         ...scheduleFacts(answer),
+        ['Repacking', answer.repacking ?? ''],
         ['Size', size.filter((part) => part !== '').join(', ')],
         ['Paid', answer.paid === undefined ? '' : describePaid(answer.paid)],
         ...(answer.headroom ?? []).map(({ sentence }): Fact => ['Headroom', sentence]),

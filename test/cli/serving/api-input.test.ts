@@ -45,6 +45,7 @@ describe('the input of the page', () => {
       'lower the minimum of a from 1 to 0',
     );
     expect(input.current()).toBe(input.current());
+    expect(input.current()?.repackEstimate).toMatchObject({ nodes: 1, needed: 1, sets: [] });
   });
 
   it('is simulated once for all who ask at the same time', async () => {

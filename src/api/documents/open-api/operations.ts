@@ -16,6 +16,30 @@ const WASTE = {
   'inhibited?': text,
 };
 
+const SAVED = object({ nodes: count, cores: amount, 'perHour?': amount });
+const REPACK_SET = object({
+  text,
+  remove: list(object({ node: text, pool: text })),
+  'add?': object({ pool: text, nodes: count }),
+  saved: SAVED,
+  pods: count,
+  disruption: amount,
+  score: amount,
+});
+const REPACKING = object({
+  'text?': text,
+  'at?': time,
+  'nodes?': count,
+  'needed?': count,
+  'saved?': SAVED,
+  'cutShort?': flag,
+  sets: list(REPACK_SET),
+  blockers: list(object({ text, reason: text, 'blockedBy?': text, nodes: count, unused: SAVED })),
+  on: list(text),
+  running: list(object({ text, stage: text, since: time, set: REPACK_SET })),
+  'lastSearch?': object({ at: time, 'why?': text }),
+});
+
 const OVERVIEW = object({
   ...COMMON,
   'cluster?': text,
@@ -54,6 +78,7 @@ const OVERVIEW = object({
   onTheWay: list(ref('ScaleUp')),
   removals: object({ enabled: flag, 'inhibited?': text, removing: count, candidates: count, 'perHour?': amount, 'last?': CHANGE }),
   pools: list(ref('Pool')),
+  'repacking?': REPACKING,
   'waste?': object(WASTE),
   'cost?': object({ 'currency?': text, perHour: amount, upcomingPerHour: amount, unpriced: list(text), 'listReadAt?': time }),
   'lastChange?': CHANGE,

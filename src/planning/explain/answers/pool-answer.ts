@@ -21,6 +21,7 @@ import { isClosedFor } from '../../state/stockouts.ts';
 import { type HeadroomRow, headroomRows } from '../headroom-rows.ts';
 import { explainSkip } from '../refusals.ts';
 import { describeSchedule, stepsAhead, type StepAhead } from '../schedule-text.ts';
+import { describeRepacking } from '../repack-words.ts';
 import { increasesOfGroup, type RememberedIncrease } from './accepted.ts';
 import { describeWait, waitsOf, type GroupWait } from './group-waits.ts';
 import { changesOfPool, type PastChange } from './past-changes.ts';
@@ -60,6 +61,8 @@ export interface PoolAnswer {
   readonly waits: readonly GroupWait[];
   /** What a person paused. Absent if nothing is. */
   readonly paused?: string;
+  /** What repacks do, as a sentence without a full stop. Absent if its nodes are not repacked. */
+  readonly repacking?: string;
   readonly stockouts: readonly { readonly zone?: string; readonly code: string; readonly since: string; readonly until: string }[];
   /** `room`: how many more nodes the quota allows. */
   readonly quotas: readonly { readonly title: string; readonly used: number; readonly limit: number; readonly room: number }[];
@@ -138,6 +141,7 @@ type MaybeKnown =
   | 'stopped'
   | 'schedule'
   | 'ahead'
+  | 'repacking'
   | 'changesSince'
   | 'readyTime'
   | 'target'
@@ -154,6 +158,7 @@ function knownOf({ input, history, remainingWrites }: AnswerInput, group: NodeGr
     paused: describePauses(group.blocks),
     stopped: instanceListFacts(group).deallocated.length || undefined,
     ...scheduleFacts(group, { observation, state }),
+    repacking: describeRepacking(group, state, policy),
     changesSince: history === undefined ? undefined : new Date(history.sinceMs).toISOString(),
     readyTime: summarizeDurations(state.readyTimes.get(group.id) ?? []),
     target: group.target.known ? group.target.value : undefined,
