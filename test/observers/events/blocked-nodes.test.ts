@@ -46,9 +46,12 @@ describe('the event on a node that is blocked for a day', () => {
     ['comes once a day', [0, 24, 25, 47, 48].map((hours) => look(hours * HOUR, [pdb('a-0')])), [said, said]],
     [
       'never comes of a node that is kept free on purpose',
-      [0, 24].map((hours) =>
-        look(hours * HOUR, [{ node: 'a-0', reason: hours === 0 ? 'RoomKeptFree' : 'RecentlyUnremovable', cause: 'RoomKeptFree' }]),
-      ),
+      [
+        look(0, [{ node: 'a-0', reason: 'RoomKeptFree' }]),
+        ...[1, 25].map((hours) =>
+          look(hours * HOUR, [{ node: 'a-0', reason: 'RecentlyUnremovable' as const, cause: 'RoomKeptFree' as const }]),
+        ),
+      ],
       [],
     ],
     ['starts again if the node was needed', [look(0, [pdb('a-0')]), look(HOUR, [needed('a-0')]), look(24 * HOUR, [pdb('a-0')])], []],

@@ -33,7 +33,10 @@ export const ROOM_GUARDS: readonly GuardTable[] = [
     quick: true,
     guards: [
       { title: 'nodes on their way are cancelled only if a plan without them needs no others', row: 'stay for other pods' },
-      { title: 'if another increase of the group is on its way, whose instances are whose is a guess', row: 'earlier process' },
+      {
+        title: 'if another increase of the group is on its way, whose instances are whose is a guess',
+        row: 'beside an increase of another writer',
+      },
       { title: 'a size that another writer has changed since is not cancelled', row: 'size was changed' },
       { title: 'pods that are replaced have the nodes that were requested for the former ones', row: 'may be replaced' },
       { title: 'instances that are not needed are not deleted below the minimum size', row: 'minimum size' },
