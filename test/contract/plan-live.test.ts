@@ -119,7 +119,8 @@ describe('plan --live', () => {
     expect(state()).toBe(kept);
 
     const answer = JSON.parse(first.out);
-    expect(JSON.parse(second.out)).toEqual({ ...answer, asOf: { ...answer.asOf, time: expect.any(String) } });
+    const repacking = { ...answer.repacking, at: expect.any(String) };
+    expect(JSON.parse(second.out)).toEqual({ ...answer, asOf: { ...answer.asOf, time: expect.any(String) }, repacking });
     const [increase, ...others] = answer.scaleUp.increases;
     expect(others).toEqual([]);
     expect(increase.group).toContain('open');

@@ -11,6 +11,9 @@ const POOLS = 50;
 
 /** How many values each label comes to, in the order of the labels. Per pool it is all that there are; nodes are no label. */
 const VALUES: Readonly<Record<string, readonly number[]>> = {
+  // The cluster has headroom, too.
+  aks_autoscaler_headroom: [51, 3],
+  aks_autoscaler_repacks_ended_total: [3],
   aks_autoscaler_loop_duration_seconds: [10],
   aks_autoscaler_loops_total: [3],
   aks_autoscaler_loop_step_failures_total: [9, 6],
@@ -145,7 +148,7 @@ describe('the whole of what is served', () => {
     return metrics;
   }
 
-  it('is under 5,200 series with 50 pools, whatever happened and however many nodes there are', async () => {
+  it('is under 5,300 series with 50 pools, whatever happened and however many nodes there are', async () => {
     for (const metric of registry.getMetricsAsArray()) {
       for (const labels of seriesOf(metric)) {
         if (metric instanceof Histogram || metric instanceof Summary) metric.observe(labels, 1);
@@ -154,7 +157,7 @@ describe('the whole of what is served', () => {
     }
     const lines = (await registry.metrics()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
     expect(lines.length).toBeGreaterThan(4_000);
-    expect(lines.length).toBeLessThan(5_200);
+    expect(lines.length).toBeLessThan(5_300);
   });
 
   it('knows every metric that has labels', () => {

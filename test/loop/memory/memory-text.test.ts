@@ -137,7 +137,7 @@ describe('a saved memory', () => {
   });
 
   it('has every field that outlives a process', () => {
-    // Pods that exist only in plans are not stored, and others are found again by their class.
+    // Pods that exist only in plans are not stored, and others are found again by their class. Only its own process cancels an increase.
     const made = new Map(
       [...FULL_STATE.increases].map(([id, entries]) => [
         id,
@@ -145,6 +145,7 @@ describe('a saved memory', () => {
           ...entry,
           planned: [],
           followed: undefined,
+          podsGoneSinceMs: undefined,
           pods: pods.map((some) => ({ ...some, uids: undefined })),
         })),
       ]),
