@@ -252,7 +252,7 @@ function Repacking({ of: { text, blockers, on, running } }: { readonly of: Repac
           <dt>With repacking</dt>
           <dd title={left}>
             {text}
-            {on.length === 0 && <span class="muted"> It is off.</span>}
+            {on.length === 0 && <span class="muted">. Repacking is off.</span>}
           </dd>
         </div>
       )}

@@ -14,7 +14,7 @@ export function describeEstimate(
 ): string {
   const { nodes, needed, saved, cutShort, sets } = estimate;
   const all = `${nodes} ${nodes === 1 ? 'node' : 'nodes'}`;
-  if (sets.length === 0) return `${all}, and none too many or too expensive for its pods${cutShort ? ', as far as was searched' : ''}`;
+  if (sets.length === 0) return `${all}, and no fewer or cheaper ones would do${cutShort ? ', as far as was searched' : ''}`;
   const instead = needed === nodes ? 'cheaper ones would do' : `${needed} would do`;
   return `${all}, ${instead}: ${cutShort ? 'at least ' : ''}${describeSaved(saved, currency)}`;
 }
