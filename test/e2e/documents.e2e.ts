@@ -56,7 +56,9 @@ function installFiles(): void {
   writeFileSync(join(folder, 'values.yaml'), 'autoDiscovery: {clusterName: shop}\n');
   writeFileSync(join(folder, 'ca.pem'), plane.caPem);
   writeFileSync(join(folder, 'pools.yaml'), '- {name: general, vmSize: Standard_D4s_v5, min: 1, max: 5}\n');
-  writeFileSync(join(folder, 'daemon.yaml'), 'discovery: [{selectors: {cluster-autoscaler-enabled: "true"}}]\n');
+  const discovery = 'discovery: [{selectors: {cluster-autoscaler-enabled: "true"}}]\n';
+  writeFileSync(join(folder, 'daemon.yaml'), discovery);
+  writeFileSync(join(folder, 'config.yaml'), `${discovery}schedules: {rules: [{days: Mon-Fri, from: "07:30", to: "19:30", min: 1}]}\n`);
 }
 
 beforeAll(async () => {
