@@ -9,7 +9,6 @@ export const REPACK_GUARDS: readonly GuardTable[] = [
       { title: 'nodes of groups whose prices are not known are not replaced by others', change: ['added === undefined', 'true'] },
       { title: 'nothing is repacked that saves nothing', change: ['worth.gain <= 0', 'false'] },
       { title: 'no set takes a group below its minimum', change: ['groups.allowsWorking(group)', 'true'] },
-      { title: 'no node is replaced by one of the same size and price', change: ['price === pool.price', 'false'] },
       { title: 'the zone of a new node is not guessed', change: ['withoutZone(first)', 'first'] },
     ],
   },
