@@ -13,6 +13,7 @@ import { ineffectiveSettings, withoutIneffectiveClusterName, messagesOf } from '
 import { backoff, capacity, cluster, drain, scaleDown, scaleUp, scaleUpPricedElsewhere } from './schema/policy.ts';
 import { repack } from './schema/repack.ts';
 import { priceListOf, type RetailPricesConfig } from './schema/retail-prices.ts';
+import { nodeGroupOptions } from './schema/node-groups.ts';
 import { rulesWithDates, schedules } from './schema/schedules.ts';
 import { SCHEMA, type Parsed } from './schema/schema.ts';
 import { datesOfCalendar, type CalendarDates } from './sources/calendar-files.ts';
@@ -234,7 +235,7 @@ function deepFreeze<Value>(value: Value): Value {
   return Object.freeze(value);
 }
 
-const POLICY_SCHEMA = z.object({ cluster, scaleUp, scaleDown, repack, backoff, drain, capacity, schedules });
+const POLICY_SCHEMA = z.object({ cluster, scaleUp, scaleDown, repack, backoff, drain, capacity, schedules, nodeGroupOptions });
 const POLICY_SCHEMA_PRICED_ELSEWHERE = POLICY_SCHEMA.extend({ scaleUp: scaleUpPricedElsewhere });
 
 /** @throws AutoscalerError `config` for a calendar that cannot be read. */
@@ -261,6 +262,8 @@ export interface LoadedPolicy {
   /** Whether the file configures the expanders. */
   readonly hasChain: boolean;
   readonly schedules: Schedules;
+  /** Options of single groups, by name. */
+  readonly nodeGroupOptions: z.infer<typeof nodeGroupOptions>;
 }
 
 /** One sentence for each key that no part of the program knows. Settings that reach a cluster may be absent here, but not misspelt. */
@@ -286,7 +289,7 @@ export function loadPolicy(
   const parsed = (pricedElsewhere ? POLICY_SCHEMA_PRICED_ELSEWHERE : POLICY_SCHEMA).safeParse(merged.document);
   const error = layer?.errors[0] ?? unknownKeys(merged)[0] ?? (parsed.success ? undefined : messagesOf(parsed.error.issues, merged)[0]);
   if (error !== undefined || !parsed.success) throw configError(error ?? 'The configuration is invalid.');
-  const { schedules: written, ...policy } = parsed.data;
+  const { schedules: written, nodeGroupOptions: named, ...policy } = parsed.data;
   const { retailPrices: given, ...scaleUpPolicy } = parsed.data.scaleUp;
   const list = priceListOf(parsed.data.scaleUp, given.file !== undefined);
   // Prices from outside the configuration have another currency than a list that is read by default.
@@ -296,5 +299,6 @@ export function loadPolicy(
     retailPrices,
     hasChain: merged.origins.has('scaleUp.expanders'),
     schedules: checkedSchedules(written, readFile),
+    nodeGroupOptions: named,
   };
 }

@@ -1,7 +1,7 @@
 /** Builds the cloud view of a loop from the pools file and the nodes of the cluster. */
 import { NO_BLOCKS } from '../../domain/group-blocks.ts';
 import { parseProviderId } from '../../azure/arm/resource-ids.ts';
-import { optionTagsOf } from '../../azure/rows/tags.ts';
+import { nodeGroupOptionsOf } from '../../azure/rows/tags.ts';
 import type { TemplateSource } from '../../azure/rows/template-source.ts';
 import { knownSize } from '../../azure/sizes/known-sizes.ts';
 import { exemplaryFromMs, showsNextNode, templateFromNode, withLastingTaints } from '../../azure/templates/from-node.ts';
@@ -62,6 +62,8 @@ interface CommonInput {
   readonly region: string;
   /** Taints that a new node loses, in addition to the well-known ones. */
   readonly taints?: TaintRules | undefined;
+  /** Of the configuration, by name of a pool. If absent, there are none. */
+  readonly namedOptions?: Parameters<typeof nodeGroupOptionsOf>[2];
 }
 
 interface PoolInput extends CommonInput {
@@ -114,7 +116,7 @@ function groupOf(given: PoolInput): NodeGroup {
     vmSize: pool.vmSize,
     priority: pool.priority === 'Spot' ? 'Spot' : 'Regular',
     zones: pool.zones,
-    options: optionTagsOf(pool.tags),
+    options: nodeGroupOptionsOf(pool.name, { 'aks-managed-poolName': agentPoolName(pool, nodes), ...pool.tags }, given.namedOptions),
     blocks: NO_BLOCKS,
     ...NOTHING_KNOWN,
   };

@@ -145,7 +145,11 @@ async function fromFiles(given: PlanSources, manifests: readonly FileObject[], t
     loopId: 1,
     nowMs,
     cluster,
-    cloud: withSchedules(cloudOf(pools, cluster, { names, nowMs, region, taints }), loaded.schedules, nowMs),
+    cloud: withSchedules(
+      cloudOf(pools, cluster, { names, nowMs, region, taints, namedOptions: loaded.nodeGroupOptions }),
+      loaded.schedules,
+      nowMs,
+    ),
   };
   return {
     input: {

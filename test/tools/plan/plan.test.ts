@@ -319,6 +319,17 @@ describe('list prices that a daemon kept', () => {
   });
 });
 
+describe('plan with options of pools in the configuration', () => {
+  it('keeps the headroom that they state', async () => {
+    const files = {
+      'c.json': listOf(nodeJson('n-0', 'general'), podJson('a', '3500m', { on: 'n-0' })),
+      'p.yaml': POOLS,
+      'k.yaml': 'nodeGroupOptions: [{name: General, headroom: {nodes: 1}}]',
+    };
+    expect((await planAnswer([...ASK, '--config=k.yaml'], files)).scaleUp.increases).toMatchObject([{ group: 'general', from: 1, to: 2 }]);
+  });
+});
+
 describe('plan with schedules', () => {
   const config =
     'schedules: {zone: Europe/Berlin, rules: [{pools: [general], days: Mon-Fri, from: "07:30", to: "19:30", min: 3}, {pools: [gen*], max: 4}]}';

@@ -40,6 +40,21 @@ const ANSWER = z.strictObject({
       discount: z.strictObject({ listPerHour: z.number(), percent: z.number() }).optional(),
     }),
   ),
+  headroom: z
+    .array(
+      z.strictObject({
+        group: z.string().optional(),
+        amount: z.string(),
+        wanted: z.number(),
+        kept: z.number(),
+        coming: z.number(),
+        missing: z.number(),
+        nodes: texts,
+        why: z.string().optional(),
+        sentence: z.string(),
+      }),
+    )
+    .optional(),
   schedule: z
     .array(
       z.strictObject({
@@ -62,7 +77,9 @@ const ANSWER = z.strictObject({
   owners: z.record(z.string(), z.string()),
   exclusion: z.string().optional(),
   scaleUp: z.strictObject({
-    increases: z.array(z.strictObject({ group: z.string(), from: z.number(), to: z.number(), pods: texts, perHour: price })),
+    increases: z.array(
+      z.strictObject({ group: z.string(), from: z.number(), to: z.number(), pods: texts, headroom: texts.optional(), perHour: price }),
+    ),
     expander: z.string().optional(),
     options: z.array(
       z.strictObject({
