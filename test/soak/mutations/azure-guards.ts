@@ -91,6 +91,7 @@ export const AZURE_GUARDS: readonly GuardTable[] = [
     ],
   },
   { test: 'test/contract/azure-redirects.test.ts', guards: [{ title: 'a redirect that was not followed is a failure', change: 'always' }] },
+  { test: 'test/azure/writes/check-request.test.ts', quick: true, guards: ['no size above the maximum is written'] },
   {
     test: 'test/contract/azure-writes.test.ts',
     guards: [
@@ -103,7 +104,6 @@ export const AZURE_GUARDS: readonly GuardTable[] = [
           '{ await backend.readShown(signal); const again = await backend.read(signal); if (again !== undefined) return writeSize(deps, group, { backend, request, read: again }, signal); }',
         ],
       },
-      'no size above the maximum is written',
       'an increase is a whole number above the size that it was planned from',
       { title: 'no capacity below the number of listed instances is written', change: 'always' },
     ],
