@@ -10,6 +10,9 @@ const QUICK_MACHINES = {
   osUp: { p50: 2 * SECOND, p95: 2 * SECOND },
   provisioned: { p50: 3 * SECOND, p95: 3 * SECOND },
   deleteGraceful: { p50: 3 * SECOND, p95: 3 * SECOND },
+  // AKS ends its operation with its last machine.
+  aksModelUpdate: { p50: SECOND, p95: SECOND },
+  aksGrowthEnd: { p50: SECOND, p95: SECOND },
 };
 
 export const WRITE_THEMES = {
