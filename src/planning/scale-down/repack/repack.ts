@@ -5,7 +5,6 @@
  */
 import type { NodeGroupId, NodeName } from '../../../domain/ids.ts';
 import type { NodeGroup } from '../../../domain/node-group.ts';
-import type { IncreaseRecord } from '../../../domain/loop-report.ts';
 import type { Increase, ScaleDownPlan } from '../../../domain/plan.ts';
 import {
   type EndedRepack,
@@ -17,7 +16,6 @@ import {
   type RunningRepack,
 } from '../../../domain/repack.ts';
 import type { ResourceNames } from '../../../domain/resources.ts';
-import { nextDurationMs } from '../../../lib/closure.ts';
 import { formatDuration } from '../../../lib/duration.ts';
 import type { SlicedWork } from '../../../lib/slices.ts';
 import { membershipFacts } from '../../facts/instance-facts.ts';
@@ -30,6 +28,7 @@ import { destinationsOf } from '../unneeded.ts';
 import { growablePools } from './growable-pools.ts';
 import { findRepackCandidates, sumOf, type RepackCandidates } from './repack-candidates.ts';
 import { checkRepack, type CheckedRepack, type RepackCheckInput } from './repack-check.ts';
+import { withClosed, withoutForgotten } from './repack-memory.ts';
 import { reasonAgainstRepack, repacksAny } from './repack-rules.ts';
 import { searchRepacks } from './repack-search.ts';
 
@@ -52,72 +51,23 @@ export interface RepackInput {
 
 export interface RepackDecision {
   readonly memory: RepackMemory;
-  /** To request now. The repack that it is for is in stage `adding` already; see `noteRepackIncrease`. */
+  /** To request now. The repack that it is for is in stage `adding` already; see `repack-memory.ts`. */
   readonly increase: Increase | undefined;
   readonly begun: readonly RunningRepack[];
   readonly ended: readonly EndedRepack[];
-}
-
-/** What came of the request for new nodes, in the memory and as an end. */
-export function noteRepackIncrease(
-  memory: RepackMemory,
-  { increase, outcome }: Pick<IncreaseRecord, 'increase' | 'outcome'>,
-  rules: RepackPolicy,
-  nowMs: number,
-): { readonly memory: RepackMemory; readonly ended: readonly EndedRepack[] } {
-  const repack = memory.running.find(({ stage, set }) => stage === 'adding' && set.add?.group === increase.group);
-  if (repack === undefined || outcome.kind === 'accepted' || outcome.kind === 'sent') return { memory, ended: [] };
-  const others = memory.running.filter((one) => one !== repack);
-  if (outcome.kind === 'conflict' || outcome.kind === 'refused') {
-    const again: RunningRepack = { ...repack, stage: 'checked', stageSinceMs: repack.sinceMs, before: [] };
-    return { memory: { ...memory, running: [...others, again] }, ended: [] };
-  }
-  const { set, stage, sinceMs } = repack;
-  const isWithheld = outcome.kind === 'withheld';
-  const ended: EndedRepack = {
-    set,
-    outcome: isWithheld ? 'withheld' : 'undone',
-    stage,
-    sinceMs,
-    atMs: nowMs,
-    why: isWithheld ? undefined : `Azure refused the new nodes of pool ${increase.group}: ${outcome.error.message}`,
-  };
-  const left = { ...memory, running: others };
-  // guard: a refused node of a repack undoes it, and its nodes are left out for a while
-  return { memory: isWithheld ? left : withClosed(left, ended, rules, nowMs), ended: [ended] };
 }
 
 /** Decides the next step of each repack under way, and whether a new one begins. */
 export function* planRepacks(input: RepackInput): SlicedWork<RepackDecision> {
   const { state, policy } = input.context;
   const rules = policy.repack;
-  const memory = withoutForgotten(state.repacks, input, rules);
+  const memory = withoutForgotten(state.repacks, input.context.observation, rules);
   if (memory.running.length === 0 && !repacksAny(input.context.groups.values(), rules))
     return { memory, increase: undefined, begun: [], ended: [] };
   const steps = new RepackSteps(input, rules, memory);
   for (const running of memory.running) yield* steps.advance(running);
   yield* steps.searchIfDue();
   return steps.decision();
-}
-
-function withoutForgotten(memory: RepackMemory, { context }: RepackInput, { retryAfterAtMostMs }: RepackPolicy): RepackMemory {
-  const { nowMs, cluster } = context.observation;
-  const begunMs = memory.begunMs.filter((atMs) => atMs > nowMs - HOUR_MS);
-  const closures = [...memory.closures].filter(([node, { untilMs }]) => cluster.nodes.has(node) && untilMs + retryAfterAtMostMs > nowMs);
-  const isSame = begunMs.length === memory.begunMs.length && closures.length === memory.closures.size;
-  return isSame ? memory : { ...memory, begunMs, closures: new Map(closures) };
-}
-
-/** The nodes of an undone repack are left out for a while, which grows. */
-function withClosed(memory: RepackMemory, { set }: EndedRepack, rules: RepackPolicy, nowMs: number): RepackMemory {
-  const closures = new Map(memory.closures);
-  const times = { firstMs: rules.retryAfterMs, longestMs: rules.retryAfterAtMostMs };
-  for (const { node } of set.remove) {
-    // guard: an undone repack is tried again only after a time that grows
-    const durationMs = nextDurationMs(times, closures.get(node));
-    closures.set(node, { durationMs, untilMs: nowMs + durationMs });
-  }
-  return { ...memory, closures };
 }
 
 /** What one plan has decided so far. Mutable, and dropped with the plan. */

@@ -78,7 +78,7 @@ function scheduleTable({ schedule }: PlanReport, { width, all }: TextOptions): s
     ]),
   );
   if (rows.length === 0) return 'No rule of schedules is about a pool.';
-  const columns = [text('SCHEDULE'), text('FROM'), number('MIN'), number('MAX'), { ...text('BY'), flex: 'cut' as const }];
+  const columns = [text('SCHEDULE'), text('FROM'), number('MIN'), number('MAX'), { ...text('BY'), flex: 'wrap' as const }];
   return table(columns, rows, all ? Number.POSITIVE_INFINITY : width);
 }
 

@@ -7,7 +7,8 @@ import { DEFAULT_REPACK, NOTHING_REPACKED, type RepackMemory, type RepackPolicy 
 import { AutoscalerError } from '../../../../src/lib/errors.ts';
 import { finishAtOnce } from '../../../../src/lib/slices.ts';
 import { makeScaleDownContext } from '../../../../src/planning/scale-down/plan-context.ts';
-import { noteRepackIncrease, planRepacks, type RepackDecision } from '../../../../src/planning/scale-down/repack/repack.ts';
+import { noteRepackIncrease } from '../../../../src/planning/scale-down/repack/repack-memory.ts';
+import { planRepacks, type RepackDecision } from '../../../../src/planning/scale-down/repack/repack.ts';
 import { ClusterSnapshot } from '../../../../src/scheduling/snapshot/cluster-snapshot.ts';
 import { aNode, anInstance, aPod, resourceNames, START_MS } from '../../../support/builders.ts';
 import { aState } from '../../../support/state.ts';
