@@ -47,15 +47,7 @@ export interface KubernetesOptions {
   /** Whether to watch the desired pods of controllers. If absent, they are not watched. */
   readonly followWorkloads?: boolean;
   /** The kinds of capacity objects to watch, and of workloads whose pods are copied. If absent, none is watched. */
-  readonly capacity?: {
-    readonly quotas: boolean;
-    readonly buffers: boolean;
-    readonly requests: boolean;
-    readonly workloads: readonly string[];
-    /** Keys of the workloads themselves. */
-    readonly copies: readonly string[];
-    readonly podDryRun: boolean;
-  };
+  readonly capacity?: CapacityOptions;
   /** Taints of nodes that are still starting. If absent, only the built-in ones count. */
   readonly taints?: TaintRules;
 }
@@ -117,4 +109,17 @@ export interface Kubernetes {
   storedText(name: string, key: string): StoredText;
   /** Stops the watches, drops queued events, closes every connection. Does not release the lease. */
   close(): Promise<void>;
+}
+
+/** The kinds of capacity objects to watch. */
+export interface CapacityOptions {
+  readonly quotas: boolean;
+  readonly buffers: boolean;
+  readonly requests: boolean;
+  /** The kinds of workloads whose pods a headroom copies. Buffers need all kinds. */
+  readonly workloads: readonly string[];
+  /** Keys of the workloads whose pods a headroom copies. */
+  readonly copies: readonly string[];
+  /** Whether templates that are used count as the API server admits their pods. */
+  readonly podDryRun: boolean;
 }

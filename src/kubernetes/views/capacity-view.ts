@@ -3,6 +3,7 @@
  * come with CustomResourceDefinitions that a cluster may lack. Then no such objects exist, and the kinds are tried
  * again from time to time.
  */
+import type { CapacityOptions } from '../api/options.ts';
 import { type CapacityObjects, type PodTemplate, type ScalableWorkload, workloadKey } from '../../domain/capacity-objects.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import type { ObjectJson } from '../api/core-json.ts';
@@ -16,19 +17,6 @@ import { Reflector } from '../watch/reflector.ts';
 import type { ReflectorDeps } from '../watch/reflector-options.ts';
 import { Table } from '../watch/object-table.ts';
 import { compareBy } from '../../lib/comparison.ts';
-
-/** The kinds to watch. */
-export interface CapacityOptions {
-  readonly quotas: boolean;
-  readonly buffers: boolean;
-  readonly requests: boolean;
-  /** The kinds of workloads whose pods a headroom copies. Buffers need all kinds. */
-  readonly workloads: readonly string[];
-  /** Keys of the workloads whose pods a headroom copies. */
-  readonly copies: readonly string[];
-  /** Whether templates that are used count as the API server admits their pods. */
-  readonly podDryRun: boolean;
-}
 
 interface WatchedCapacityDeps extends Omit<ReflectorDeps, 'resource' | 'path' | 'table'> {
   readonly names: ResourceNames;

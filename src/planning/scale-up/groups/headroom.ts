@@ -19,7 +19,7 @@ import { membershipFacts } from '../../facts/instance-facts.ts';
 import { HEADROOM, headroomUid } from '../../state/assumed-pods.ts';
 import { factsOf } from '../pods/pod-list-facts.ts';
 import { isExpendable } from '../pods/unschedulable-pods.ts';
-import { makeTemplate } from './template-node.ts';
+import { makeTemplate, NO_REQUIREMENTS } from './template-node.ts';
 
 /**
  * A node counts as free while so much of what pods may use of it is free. Nodes of one size differ by some MiB, and a small pod that
@@ -206,19 +206,12 @@ function pinnedTo(shape: PodShape, labels: Labels): PodShape {
 function shapeOf(requests: Resources, { labels, taints }: Placement): PodShape {
   return {
     key: `headroom|${JSON.stringify([labels, taints, [...requests]])}`,
+    ...NO_REQUIREMENTS,
     namespace: '',
-    labels: {},
     requests,
     nodeSelector: labels,
-    nodeAffinity: undefined,
     tolerations: taints.map(tolerationOf),
     hostPorts: [],
-    topologySpread: [],
-    podAffinity: [],
-    podAntiAffinity: [],
-    priority: undefined,
-    schedulerName: '',
-    unsupported: [],
   };
 }
 

@@ -188,7 +188,8 @@ const NODE_POD = {
   ready: true,
 } as const;
 
-const NO_REQUIREMENTS = {
+/** Of a pod that runs wherever it has room. */
+export const NO_REQUIREMENTS = {
   labels: {},
   nodeSelector: {},
   nodeAffinity: undefined,
