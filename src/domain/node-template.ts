@@ -65,6 +65,8 @@ export interface TemplateDifference {
   readonly features?: readonly string[];
   /** Numbers of devices by driver, where the node has fewer. If absent, none are missing. */
   readonly devices?: readonly { readonly driver: string; readonly promised: number; readonly offered: number }[];
+  /** CSI drivers that the node did not register. If absent, none are missing. */
+  readonly drivers?: readonly string[];
   /** Zones in which no node came, although nodes were requested for pods that need them, and the zone of `node`. If absent, none are known. */
   readonly zones?: { readonly missing: readonly string[]; readonly found: string };
 }
@@ -79,6 +81,8 @@ export interface NodeTemplate {
   readonly zones: readonly string[];
   /** How many volumes can be attached, from a live node or from Azure's list of the size. */
   readonly attachLimits?: AttachLimits;
+  /** CSI drivers that new nodes probably do not get, of those that no pod may do without. If absent, none are known. */
+  readonly missingDrivers?: readonly string[];
   /** Devices that drivers publish for such a node, from a node that was seen. If absent, none are known. */
   readonly devicePools?: readonly DevicePool[];
   /** As in Node. If absent, there are none, or, in a template from the cloud, they are unknown. */

@@ -23,6 +23,8 @@ export interface Node extends Protection {
   readonly readiness: NodeReadiness;
   /** Volumes that can be attached, by the node's CSINode. If absent, no limit is known, as in kube-scheduler. */
   readonly attachLimits?: AttachLimits;
+  /** CSI drivers that the node has not registered, of those that no pod may do without. If absent, there are none. */
+  readonly missingDrivers?: readonly string[];
   /** Devices that drivers publish for the node. If absent, there are none. */
   readonly devices?: NodeDevices;
   /** If set, the platform deallocated the node: it is neither running nor gone. */

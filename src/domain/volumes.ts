@@ -45,6 +45,8 @@ export function blockerIdentity({ message, detail }: ClaimBlocker): Pick<ClaimBl
 export interface VolumeRules {
   readonly places: readonly VolumeNodeRule[];
   readonly blockers: readonly ClaimBlocker[];
+  /** CSI drivers that the node must have registered. If absent, there are none. */
+  readonly drivers?: readonly string[];
 }
 
 /** A volume that several pods mount. A node that has attached it for one pod needs no second slot for the next. */
@@ -102,4 +104,5 @@ export type AttachLimits = Readonly<Record<string, number>>;
 export interface NodeForVolumes {
   readonly name: string;
   readonly labels: Labels;
+  readonly missingDrivers?: readonly string[];
 }

@@ -54,6 +54,7 @@ const RESOURCES: Readonly<Record<string, string>> = {
   PersistentVolume: 'persistentvolumes',
   StorageClass: 'storageclasses',
   CSINode: 'csinodes',
+  CSIDriver: 'csidrivers',
   DeviceClass: 'deviceclasses',
   ResourceSlice: 'resourceslices',
   ResourceClaim: 'resourceclaims',

@@ -66,11 +66,13 @@ export const storageStory = fc.record({
   free: fc.array(fc.record({ zone, bytes, kept: fc.constantFrom(false, false, true) }), { maxLength: 2 }),
   bound: fc.array(fc.record({ mounts: mountsOrDisks, on: fc.nat(3) }), { maxLength: 4 }),
   pending: mountsOrDisks.filter((names) => names.length > 0),
+  /** Whether no pod with a disk may run where the driver is not registered. */
+  demands: fc.constantFrom(false, false, true),
 });
 export type StorageStory = typeof storageStory extends fc.Arbitrary<infer Value> ? Value : never;
 
 /** Everything but nodes and pods, by storage and key. */
-export function storageOf({ nodes, claims, free, bound }: StorageStory): ReadonlyMap<string, KubeObject> {
+export function storageOf({ nodes, claims, free, bound, demands }: StorageStory): ReadonlyMap<string, KubeObject> {
   const stored = new Map<string, KubeObject>();
   const put = (storage: string, namespace: string, name: string, rest: Readonly<Record<string, unknown>>): void => {
     const given = rest['metadata'] ?? {};
@@ -80,7 +82,10 @@ export function storageOf({ nodes, claims, free, bound }: StorageStory): Readonl
   for (const [name, rest] of Object.entries(CLASSES)) put('storageclasses', '', name, rest);
   nodes.forEach(({ slots }, at) => {
     if (slots !== undefined) put('csinodes', '', `n-${at}`, { spec: { drivers: [{ name: DISKS, allocatable: { count: slots } }] } });
+    // Of a node without any CSINode, kube-scheduler judges in-tree disks as before their drivers: no node of today is like that for long.
+    else if (demands) put('csinodes', '', `n-${at}`, { spec: { drivers: [{ name: 'other.example.com' }] } });
   });
+  if (demands) put('csidrivers', '', DISKS, { spec: { attachRequired: true, preventPodSchedulingIfMissing: true } });
   free.forEach((volume, at) =>
     put('persistentvolumes', '', `free-${at}`, {
       spec: {

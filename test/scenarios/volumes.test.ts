@@ -18,6 +18,11 @@ function storageClass(name: string, part: Readonly<Record<string, unknown>> = {}
   };
 }
 
+function mustBeThere(driver: string): ObjectDraft {
+  const spec = { attachRequired: true, preventPodSchedulingIfMissing: true };
+  return { apiVersion: 'storage.k8s.io/v1', kind: 'CSIDriver', metadata: { name: driver }, spec };
+}
+
 function claim(name: string, storageClassName: string, accessMode = 'ReadWriteOnce'): ObjectDraft {
   const spec = { storageClassName, accessModes: [accessMode], resources: { requests: { storage: '8Gi' } } };
   return { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: { name, namespace: 'default' }, spec };
@@ -63,6 +68,8 @@ describe('volumes', () => {
 
   it('disks are the bottleneck: every size takes as many as it can attach, new nodes included', async () => {
     const world = await startedWorld({ spec: worldOf([aPool({ name: 'general', count: 0, zones: ['1'] })]) });
+    // No pod may run where the driver has not registered, which it does a moment after its node is ready.
+    world.world.cluster.apply(mustBeThere(DISKS));
     for (let at = 0; at < 18; at++) {
       world.world.cluster.apply(claim(`d-${at}`, 'managed-csi'));
       world.world.cluster.apply(mounting(`db-${at}`, `d-${at}`, '50m'));

@@ -25,6 +25,7 @@ const PROMISE: Full<BrokenPromise> = {
     ports: [{ port: 80, protocol: 'SCTP', hostIp: '0.0.0.0' }],
     features: ['F'],
     devices: [{ driver: 'd', promised: 2, offered: 1 }],
+    drivers: ['e'],
     zones: { missing: ['r-1'], found: 'r-2' },
   },
   nodes: ['n'],

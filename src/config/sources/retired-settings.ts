@@ -171,7 +171,12 @@ export const RETIRED_FLAGS: readonly RetiredFlag[] = [
   toggle('profiling', 'ignored', FALSE, 'the port has no profiler: metrics show the duration of each step'),
   toggle('dynamic-node-delete-delay-after-taint-enabled', 'ignored', FALSE, 'the delay is set by --node-delete-delay-after-taint'),
   toggle('emit-per-nodegroup-metrics', 'ignored', TRUE, 'metrics of node groups are always served'),
-  toggle('enable-csi-node-aware-scheduling', 'ignored', TRUE, "the volume attach limits of a node's disk drivers are always checked"),
+  toggle(
+    'enable-csi-node-aware-scheduling',
+    'ignored',
+    TRUE,
+    "the volume attach limits of a node's disk drivers, and drivers that must be there, are always checked",
+  ),
   toggle(
     'enable-dynamic-resource-allocation',
     'refused',

@@ -67,6 +67,16 @@ export interface StorageClass {
 export interface CsiNode {
   readonly name: string;
   readonly limits: AttachLimits;
+  /** Those that are registered, with a limit or without. */
+  readonly drivers: readonly string[];
+}
+
+export interface CsiDriver {
+  readonly name: string;
+  /** Whether the driver's volumes are created only where it reports capacity. */
+  readonly tracks: boolean;
+  /** Whether pods with its volumes may only run on nodes where it is registered. */
+  readonly mustBeThere: boolean;
 }
 
 /** What a driver reports that it can still create of a class, for the nodes that match. */
@@ -87,7 +97,7 @@ export interface StorageCapacityJson {
 
 interface CsiDriverJson {
   readonly metadata?: MetadataJson;
-  readonly spec?: { readonly storageCapacity?: boolean };
+  readonly spec?: { readonly storageCapacity?: boolean; readonly preventPodSchedulingIfMissing?: boolean };
 }
 
 export function projectStorageCapacity(json: StorageCapacityJson): StorageCapacity {
@@ -100,9 +110,12 @@ export function projectStorageCapacity(json: StorageCapacityJson): StorageCapaci
   };
 }
 
-/** Whether the driver's volumes are created only where it reports capacity. */
-export function projectCsiDriver({ metadata = {}, spec = {} }: CsiDriverJson): { readonly name: string; readonly tracks: boolean } {
-  return { name: metadata.name ?? '', tracks: spec.storageCapacity === true };
+export function projectCsiDriver({ metadata = {}, spec = {} }: CsiDriverJson): CsiDriver {
+  return {
+    name: metadata.name ?? '',
+    tracks: spec.storageCapacity === true,
+    mustBeThere: spec.preventPodSchedulingIfMissing === true,
+  };
 }
 
 export function projectClaim(json: VolumeClaimJson): Claim {
@@ -211,8 +224,9 @@ export function projectStorageClass(json: StorageClassJson): StorageClass {
 }
 
 export function projectCsiNode(json: CsiNodeJson): CsiNode {
-  const limits = (json.spec?.drivers ?? []).flatMap(({ name = '', allocatable }) =>
+  const drivers = json.spec?.drivers ?? [];
+  const limits = drivers.flatMap(({ name = '', allocatable }) =>
     allocatable?.count === undefined ? [] : [[name, allocatable.count] as const],
   );
-  return { name: json.metadata?.name ?? '', limits: Object.fromEntries(limits) };
+  return { name: json.metadata?.name ?? '', limits: Object.fromEntries(limits), drivers: drivers.map(({ name = '' }) => name) };
 }

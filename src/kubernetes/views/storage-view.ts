@@ -4,8 +4,9 @@ import type { Node } from '../../domain/node.ts';
 import type { Pod, PodShape } from '../../domain/pod.ts';
 import { attachResource, minus, plus, type ResourceNames, type Resources } from '../../domain/resources.ts';
 import { AZURE_DISK_DRIVER, AZURE_FILE_DRIVER, blockerIdentity } from '../../domain/volumes.ts';
-import type { Claim, CsiNode, StorageCapacity, StorageClass, Volume } from '../projection/storage.ts';
+import type { Claim, CsiDriver, CsiNode, StorageCapacity, StorageClass, Volume } from '../projection/storage.ts';
 import { WeakInterner } from '../watch/interner.ts';
+import { NodesOfCsi } from './csi-nodes.ts';
 import { evaluateClaims, type ClaimRules, type Slot, type Storage, ONE_POD, type Holder } from './volume-binding.ts';
 import { compareBy } from '../../lib/comparison.ts';
 
@@ -31,17 +32,14 @@ class ClaimShapes {
     this.#names = names;
   }
 
-  /**
-   * `version` must change whenever `storage` would give different results. `limited` has the drivers with an attach
-   * limit on any node.
-   */
-  resolve(given: Occupants, storage: Storage, version: number, limited: ReadonlySet<string>): Occupants {
+  /** `version` must change whenever `storage` or `csi` would give different results. */
+  resolve(given: Occupants, storage: Storage, version: number, csi: NodesOfCsi): Occupants {
     const last = this.#last;
     if (this.#version !== version) this.#judged = new WeakMap();
     else if (last !== undefined && last.given.podsByNode === given.podsByNode && last.given.pendingPods === given.pendingPods)
       return last.found;
     this.#version = version;
-    const listed = (pods: readonly Pod[]): readonly Pod[] => this.#list(pods, storage, limited);
+    const listed = (pods: readonly Pod[]): readonly Pod[] => this.#list(pods, storage, csi);
     const found = { podsByNode: this.#byNode(given.podsByNode, listed), pendingPods: listed(given.pendingPods) };
     this.#last = { given, found };
     return found;
@@ -54,24 +52,26 @@ class ClaimShapes {
     return isSame && before !== undefined ? before : new Map(lists);
   }
 
-  #list(pods: readonly Pod[], storage: Storage, limited: ReadonlySet<string>): readonly Pod[] {
+  #list(pods: readonly Pod[], storage: Storage, csi: NodesOfCsi): readonly Pod[] {
     const known = this.#judged.get(pods);
     if (known !== undefined) return known;
-    const found = pods.some(mountsVolumes) ? this.#resolveAll(pods, storage, limited) : pods;
+    const found = pods.some(mountsVolumes) ? this.#resolveAll(pods, storage, csi) : pods;
     this.#judged.set(pods, found);
     return found;
   }
 
-  #resolveAll(pods: readonly Pod[], storage: Storage, limited: ReadonlySet<string>): readonly Pod[] {
+  #resolveAll(pods: readonly Pod[], storage: Storage, csi: NodesOfCsi): readonly Pod[] {
     return pods.map((pod) => {
       if (!mountsVolumes(pod)) return pod;
       const rules = evaluateClaims(pod, storage);
-      const slots = rules.slots.filter(({ driver }) => driver === AZURE_DISK_DRIVER || limited.has(driver));
-      return this.#shaped(pod, { ...rules, slots: distinct(slots) });
+      const slots = rules.slots.filter(({ driver }) => driver === AZURE_DISK_DRIVER || csi.limited.has(driver));
+      const inSpec = (pod.disks ?? []).length === 0 ? [] : [AZURE_DISK_DRIVER];
+      const drivers = csi.demandingOf([...rules.slots.map(({ driver }) => driver), ...inSpec]);
+      return this.#shaped(pod, { ...rules, slots: distinct(slots), drivers });
     });
   }
 
-  #shaped(pod: Pod, rules: ClaimRules): Pod {
+  #shaped(pod: Pod, rules: RulesOnNodes): Pod {
     const shape = this.#shapeOf(pod.shape, rules);
     const known = this.#pods.get(pod);
     if (known?.shape === shape) return known;
@@ -80,15 +80,17 @@ class ClaimShapes {
     return shaped;
   }
 
-  #shapeOf(base: PodShape, { places, blockers, slots, counted }: ClaimRules): PodShape {
-    if (places.length + blockers.length + slots.length === 0) return base;
+  #shapeOf(base: PodShape, { places, blockers, slots, counted, drivers: needed }: RulesOnNodes): PodShape {
+    if (places.length + blockers.length + slots.length + needed.length === 0) return base;
     const drivers = countBy(slots.filter(({ isShared }) => !isShared));
+    const onNodes = needed.length === 0 ? {} : { drivers: needed };
     const shared = slots.filter(({ isShared }) => isShared);
-    const key = JSON.stringify([base.key, places, blockers.map(blockerIdentity), drivers, counted, ...shared.map(nameOf)]);
+    const own = [base.key, places, blockers.map(blockerIdentity), drivers, counted, ...shared.map(nameOf)];
+    const key = JSON.stringify(needed.length === 0 ? own : [...own, onNodes]);
     return this.#shapes.of(key, () => {
       const all = plus(base.requests, this.#slots(drivers));
       const requests = counted === 0 ? all : minus(all, this.#slots([[AZURE_DISK_DRIVER, counted]]));
-      const volumes = places.length + blockers.length === 0 ? {} : { volumes: { places, blockers } };
+      const volumes = places.length + blockers.length + needed.length === 0 ? {} : { volumes: { places, blockers, ...onNodes } };
       const sharedVolumes = shared.map((slot) => ({ volume: nameOf(slot), slots: this.#slots([[slot.driver, 1]]) }));
       return { ...base, key, requests, ...volumes, ...(shared.length === 0 ? {} : { sharedVolumes }) };
     });
@@ -97,6 +99,11 @@ class ClaimShapes {
   #slots(drivers: ReturnType<typeof countBy>): Resources {
     return this.#names.fromRecord(Object.fromEntries(drivers.map(([driver, count]) => [attachResource(driver), count])));
   }
+}
+
+interface RulesOnNodes extends ClaimRules {
+  /** That its node must have registered. */
+  readonly drivers: readonly string[];
 }
 
 /** Whether the pod mounts anything that is evaluated here. */
@@ -124,8 +131,8 @@ interface StorageTables {
   readonly volumes: ReadonlyMap<string, Volume>;
   readonly classes: ReadonlyMap<string, StorageClass>;
   readonly csiNodes: ReadonlyMap<string, CsiNode>;
-  /** By name, whether the driver reports its capacity. If absent, no driver does. */
-  readonly csiDrivers?: ReadonlyMap<string, { readonly tracks: boolean }>;
+  /** By name. If absent, no driver reports its capacity or must be there. */
+  readonly csiDrivers?: ReadonlyMap<string, CsiDriver>;
   readonly capacities?: ReadonlyMap<string, StorageCapacity>;
 }
 
@@ -141,12 +148,10 @@ export class KnownStorage {
   #trouble: string | undefined;
   #roomTrouble: string | undefined;
   #freeVolumes = new Map<string, readonly Volume[]>();
-  #limited: ReadonlySet<string> = new Set();
-  #nodes: { readonly given: Storing['nodes']; readonly found: Storing['nodes'] } | undefined;
+  readonly #csi: NodesOfCsi;
   #seenNodes: Storing['nodes'] | undefined;
   /** Whether any claim waits for its volume on a selected node, so that this node's existence matters. */
   #isChoosing = false;
-  readonly #limitedNodes = new WeakMap<Node, Node>();
   /** The number of volumes per handle. */
   #handles = new Map<string, number>();
   /** The pods that mount each claim, or each disk that is named without a claim. */
@@ -155,13 +160,14 @@ export class KnownStorage {
   constructor(tables: StorageTables, names: ResourceNames) {
     this.#tables = tables;
     this.#shapes = new ClaimShapes(names);
+    this.#csi = new NodesOfCsi(tables);
     this.#index();
   }
 
   /** To be called after the tables changed. */
   changed(): void {
     this.#version += 1;
-    this.#nodes = undefined;
+    this.#csi.changed();
     this.#index();
   }
 
@@ -201,7 +207,7 @@ export class KnownStorage {
   resolve<View extends Storing>(view: View): View {
     if (this.#isChoosing && view.nodes !== this.#seenNodes) this.#version += 1;
     this.#seenNodes = view.nodes;
-    const nodes = this.#withLimits(view.nodes);
+    const nodes = this.#csi.resolve(view.nodes);
     if (this.#users.size === 0) return nodes === view.nodes ? view : { ...view, nodes };
     const storage: Storage = {
       ...this.#tables,
@@ -215,7 +221,7 @@ export class KnownStorage {
       holderOf: (claim, pod) => this.#holderOf(claim, pod),
       trouble: this.#trouble,
     };
-    return { ...view, nodes, ...this.#shapes.resolve(view, storage, this.#version, this.#limited) };
+    return { ...view, nodes, ...this.#shapes.resolve(view, storage, this.#version, this.#csi) };
   }
 
   /** As in kube-scheduler: only for drivers that ask for it, and by the largest volume that they say they can create. */
@@ -247,24 +253,6 @@ export class KnownStorage {
     return (this.#users.get(key)?.size ?? 0) > 1;
   }
 
-  #withLimits(nodes: Storing['nodes']): Storing['nodes'] {
-    if (this.#tables.csiNodes.size === 0 || this.#limited.size === 0) return nodes;
-    if (this.#nodes?.given === nodes) return this.#nodes.found;
-    const found = new Map([...nodes].map(([name, node]) => [name, this.#limitedNode(node)]));
-    this.#nodes = { given: nodes, found };
-    return found;
-  }
-
-  #limitedNode(node: Node): Node {
-    const limits = this.#tables.csiNodes.get(node.name)?.limits;
-    if (limits === undefined || Object.keys(limits).length === 0) return node;
-    const known = this.#limitedNodes.get(node);
-    if (known?.attachLimits === limits) return known;
-    const limited = { ...node, attachLimits: limits };
-    this.#limitedNodes.set(node, limited);
-    return limited;
-  }
-
   #index(): void {
     const free = new Map<string, Volume[]>();
     for (const volume of this.#tables.volumes.values()) {
@@ -277,7 +265,6 @@ export class KnownStorage {
     this.#handles = new Map();
     for (const { handle } of this.#tables.volumes.values()) this.#handles.set(handle, (this.#handles.get(handle) ?? 0) + 1);
     this.#isChoosing = [...this.#tables.claims.values()].some(({ selectedNode }) => selectedNode !== undefined);
-    this.#limited = new Set([...this.#tables.csiNodes.values()].flatMap(({ limits }) => Object.keys(limits)));
   }
 }
 

@@ -78,6 +78,7 @@ const difference = z.object({
   ports: z.array(hostPort),
   features: z.array(word).exactOptional(),
   devices: z.array(z.object({ driver: word, promised: count, offered: count })).exactOptional(),
+  drivers: z.array(word).exactOptional(),
   zones: z.object({ missing: z.array(word), found: word }).exactOptional(),
 });
 

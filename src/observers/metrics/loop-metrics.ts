@@ -169,10 +169,10 @@ export function brokenPromises({ promisesBroken }: Pick<Metrics['templates'], 'p
   };
 }
 
-/** The one that the event names. Devices count as a resource, features of the kubelet and zones as a label. */
-function lackOf({ resources, labels, taints, features, devices, zones }: TemplateDifference): (typeof LACKS)[number] {
+/** The one that the event names. Devices count as a resource, features of the kubelet, CSI drivers and zones as a label. */
+function lackOf({ resources, labels, taints, features, devices, drivers, zones }: TemplateDifference): (typeof LACKS)[number] {
   if (resources.length > 0 || devices !== undefined) return 'resource';
-  if (labels.length > 0 || features !== undefined || zones !== undefined) return 'label';
+  if (labels.length > 0 || features !== undefined || drivers !== undefined || zones !== undefined) return 'label';
   return taints.length > 0 ? 'taint' : 'port';
 }
 

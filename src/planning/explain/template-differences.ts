@@ -8,7 +8,7 @@ const MOST_VOLUMES = 1_000_000;
 
 /** `Template promised 3.86 CPU, node x offers 2.86: pod kube-system/agent-x uses 1`. Only the largest shortage is named. */
 export function describeDifference(difference: TemplateDifference): string {
-  const { node, resources, labels, taints, ports, features = [], devices, zones } = difference;
+  const { node, resources, labels, taints, ports, features = [], devices, drivers = [], zones } = difference;
   const [short] = resources;
   if (short !== undefined) return describeShortage(node, short);
   const [label] = labels;
@@ -19,6 +19,7 @@ export function describeDifference(difference: TemplateDifference): string {
   const [taint] = taints;
   if (taint !== undefined) return `Template has no taint ${taint.key}:${taint.effect}, node ${node} has it`;
   if (features.length > 0) return `Template promised kubelet feature ${features.join(', ')}, node ${node} does not declare it`;
+  if (drivers.length > 0) return `Template promised CSI driver ${drivers.join(', ')}, node ${node} has not registered it`;
   const [device] = devices ?? [];
   if (device !== undefined) return `Template promised ${device.promised} devices of ${device.driver}, node ${node} has ${device.offered}`;
   if (zones !== undefined) return `Template promised zone ${zones.missing.join(', ')}, node ${node} came in ${zones.found}`;

@@ -146,8 +146,8 @@ function isSettled(node: Node): boolean {
   return readiness.ready || readiness.reason.split('; ').every((reason) => reason === RESOURCE_NOT_READY || reason.startsWith('taint '));
 }
 
-function isEmptyDifference({ resources, labels, taints, ports, features = [], devices = [] }: TemplateDifference): boolean {
-  return [resources, labels, taints, ports, features, devices].every(({ length }) => length === 0);
+function isEmptyDifference({ resources, labels, taints, ports, features = [], devices = [], drivers = [] }: TemplateDifference): boolean {
+  return [resources, labels, taints, ports, features, devices, drivers].every(({ length }) => length === 0);
 }
 
 interface Break {

@@ -62,12 +62,18 @@ function correctedTemplate(template: NodeTemplate, corrected: TemplateDifference
     ...withoutDevices(template, corrected),
     ...(slots.length === 0 ? {} : { attachLimits: { ...template.attachLimits, ...Object.fromEntries(slots) } }),
     ...defined({ declaredFeatures: template.declaredFeatures?.filter((feature) => corrected.features?.includes(feature) !== true) }),
+    ...defined({ missingDrivers: missingDrivers(template, corrected) }),
     allocatable: minus(template.allocatable, names.fromRecord(Object.fromEntries(short))),
     labels: Object.fromEntries([...Object.entries(template.labels).filter(([key]) => !keys.has(key)), ...found]),
     taints: [...template.taints, ...corrected.taints.filter(({ key }) => !template.taints.some((known) => known.key === key))],
     ...(corrected.ports.length === 0 ? {} : { staticPods: [...(template.staticPods ?? []), portHolder(corrected)] }),
     corrected,
   };
+}
+
+function missingDrivers(template: NodeTemplate, { drivers = [] }: TemplateDifference): readonly string[] | undefined {
+  const missing = [...(template.missingDrivers ?? []), ...drivers];
+  return missing.length === 0 ? undefined : missing;
 }
 
 /** Which of the devices would be missing is unknown, so a new node is expected to have none of them. */

@@ -67,7 +67,8 @@ function toleratesEverything({ tolerations }: PodShape): boolean {
  */
 export function refusalsOf(shape: PodShape, offer: NodeOffer, template: GroupTemplate, names: ResourceNames): readonly FitReason[] {
   const { node } = offer;
-  const { volumes: _volumes, devices: _devices, ...plain } = shape;
+  const { volumes, devices: _devices, ...others } = shape;
+  const plain = volumes?.drivers === undefined ? others : { ...others, volumes: { places: [], blockers: [], drivers: volumes.drivers } };
   const variants = [node, ...template.variants.map((variant) => inZoneOf(node, variant))];
   const byNode = variants.map((variant) => staticRefusals(plain, variant));
   // As if none of the node's devices were in use.
@@ -98,6 +99,7 @@ export function differenceOf(
     !isAttachResource(resource) || reasons.some((reason) => reason.kind === 'insufficient-resource' && reason.resource === resource);
   const features = isAbout('node-features') ? missingFeatures(node, template) : [];
   const devices = isAbout('device') ? fewerDevices(node, template) : [];
+  const drivers = isAbout('volume') ? moreMissing(node, template) : [];
   const taken = ports.filter((port) => !template.ports.some((known) => known.port === port.port && known.protocol === port.protocol));
   return {
     node: node.name,
@@ -107,11 +109,16 @@ export function differenceOf(
     ports: isAbout('host-port-taken') ? taken : [],
     ...(features.length === 0 ? {} : { features }),
     ...(devices.length === 0 ? {} : { devices }),
+    ...(drivers.length === 0 ? {} : { drivers }),
   };
 }
 
 function missingFeatures({ declaredFeatures = [] }: Node, { template }: GroupTemplate): readonly string[] {
   return (template.declaredFeatures ?? []).filter((feature) => !declaredFeatures.includes(feature));
+}
+
+function moreMissing({ missingDrivers = [] }: Node, { template }: GroupTemplate): readonly string[] {
+  return missingDrivers.filter((driver) => template.missingDrivers?.includes(driver) !== true);
 }
 
 function fewerDevices({ devices }: Node, { template }: GroupTemplate): NonNullable<TemplateDifference['devices']> {
@@ -166,7 +173,7 @@ function isZoneLabel(key: string): boolean {
 
 /** Whether a part of the difference is still there. */
 export function persists(difference: TemplateDifference, offer: NodeOffer, names: ResourceNames): boolean {
-  const { resources, labels, taints, ports, features = [], devices = [] } = difference;
+  const { resources, labels, taints, ports, features = [], devices = [], drivers = [] } = difference;
   const { node, free } = offer;
   return (
     resources.some(({ resource, offered }) => (free[names.indexOf(resource)] ?? 0) <= offered) ||
@@ -174,6 +181,7 @@ export function persists(difference: TemplateDifference, offer: NodeOffer, names
     taints.some((taint) => node.taints.some((known) => isSame(known, taint))) ||
     ports.some((port) => offer.ports.some((known) => known.port === port.port && known.protocol === port.protocol)) ||
     features.some((feature) => node.declaredFeatures?.includes(feature) !== true) ||
+    drivers.some((driver) => node.missingDrivers?.includes(driver) === true) ||
     devices.some(({ driver, offered }) => countDevices(node.devices?.pools, driver) <= offered)
   );
 }

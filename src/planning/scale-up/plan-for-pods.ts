@@ -14,7 +14,7 @@ import { reasonNotToAct } from '../state/cluster-health.ts';
 import { displacedPods, isReservation, nominatedPods } from '../state/assumed-pods.ts';
 import { outOfStockZones } from '../state/stockouts.ts';
 import { estimateFrom } from '../state/stopped-plans.ts';
-import { withConfirmedDevices } from './groups/unpublished-devices.ts';
+import { withConfirmedParts } from './groups/unpublished-devices.ts';
 import { type AwaitedPods, explainNodes, findAwaitedPods, unexplainedNodes } from './awaited-pods.ts';
 import { type ExistingCapacity, addUpcomingNodes, copyCapacity, placeOnCapacity } from './groups/existing-capacity.ts';
 import { reasonAgainstIncrease } from './groups/group-eligibility.ts';
@@ -165,7 +165,7 @@ function growableGroups(context: ScaleUpContext, snapshot: ClusterSnapshot): Gro
     const reason = reasonAgainstIncrease(growth);
     if (reason !== undefined) skips.set(group.id, reason);
     else if (group.template !== undefined) {
-      const offered = withConfirmedDevices(withAttachLimits(group.template, names), group, context.input);
+      const offered = withConfirmedParts(withAttachLimits(group.template, names), group, context.input);
       const closedZones = outOfStockZones(group, state.stockouts, observation.nowMs);
       templates.push(makeTemplate(group, offered, observation.cluster.daemonSets, closedZones));
       bounds.set(group.id, { size, ceiling: growth.ceiling.ceiling });

@@ -6,7 +6,7 @@
 import { matchesRequirement, type Requirement } from '../../domain/labels.ts';
 import type { PodShape } from '../../domain/pod.ts';
 import type { FitReason } from '../../domain/reasons.ts';
-import { ZONE_LABELS, type VolumeNodeRule, type NodeForVolumes, type InlineDisk } from '../../domain/volumes.ts';
+import { ZONE_LABELS, type VolumeNodeRule, type VolumeRules, type NodeForVolumes, type InlineDisk } from '../../domain/volumes.ts';
 import { matchesTerms } from './node-affinity.ts';
 
 type Wishes = Pick<PodShape, 'volumes'>;
@@ -25,16 +25,30 @@ const PRESENT_NAMES: Readonly<Record<string, string>> = {
 };
 
 export function fitsVolumes({ volumes }: Wishes, node: NodeForVolumes): boolean {
-  return volumes === undefined || (volumes.blockers.length === 0 && volumes.places.every((place) => holds(place, node)));
+  if (volumes === undefined) return true;
+  return volumes.blockers.length === 0 && volumes.places.every((place) => holds(place, node)) && missingOn(volumes, node).length === 0;
 }
 
 /** A reason that rules out every node is returned alone, since it is not about this node. */
 export function refusedByVolumes({ volumes }: Wishes, node: NodeForVolumes): readonly FitReason[] {
   if (volumes === undefined) return [];
   if (volumes.blockers.length > 0) return volumes.blockers.map(({ message, detail }) => ({ kind: 'volume', message, detail }));
-  return volumes.places
-    .filter((place) => !holds(place, node))
-    .map((place) => ({ kind: 'volume', message: MESSAGES[place.kind], detail: explain(place, node) }));
+  const unreachable = volumes.places.filter((place) => !holds(place, node));
+  return [
+    ...unreachable.map((place): FitReason => ({ kind: 'volume', message: MESSAGES[place.kind], detail: explain(place, node) })),
+    ...missingOn(volumes, node).map((driver) => notInstalled(driver)),
+  ];
+}
+
+/** In the words of kube-scheduler 1.37. */
+function notInstalled(driver: string): FitReason {
+  const detail = 'its CSIDriver sets preventPodSchedulingIfMissing, and the node has not registered it';
+  return { kind: 'volume', message: `${driver} CSI driver is not installed on the node`, detail };
+}
+
+/** Drivers that the pod needs, none of which may be missing. */
+function missingOn({ drivers = [] }: VolumeRules, { missingDrivers = [] }: NodeForVolumes): readonly string[] {
+  return drivers.filter((driver) => missingDrivers.includes(driver));
 }
 
 function holds(place: VolumeNodeRule, node: NodeForVolumes): boolean {

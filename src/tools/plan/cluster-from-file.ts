@@ -19,6 +19,7 @@ import {
   projectStorageCapacity,
   projectStorageClass,
   projectVolume,
+  type CsiDriver,
 } from '../../kubernetes/projection/storage.ts';
 import { projectBudget, projectDaemonSet } from '../../kubernetes/projection/workloads.ts';
 import { KnownDevices } from '../../kubernetes/views/device-view.ts';
@@ -188,10 +189,15 @@ function storageOf(objects: readonly FileObject[], names: ResourceNames): KnownS
     volumes: tableOf(objects, 'PersistentVolume', projectVolume, nameOf),
     classes: tableOf(objects, 'StorageClass', projectStorageClass, nameOf),
     csiNodes: tableOf(objects, 'CSINode', projectCsiNode, nameOf),
-    csiDrivers: tableOf(objects, 'CSIDriver', projectCsiDriver, nameOf),
+    csiDrivers: tableOf<CsiDriver>(objects, 'CSIDriver', (json) => withoutDemands(projectCsiDriver(json), objects), nameOf),
     capacities: tableOf(objects, 'CSIStorageCapacity', projectStorageCapacity, () => String(capacities++)),
   };
   return new KnownStorage(tables, names);
+}
+
+/** A file without CSINodes does not say which drivers its nodes have registered. */
+function withoutDemands(driver: CsiDriver, objects: readonly FileObject[]): CsiDriver {
+  return objects.some(({ kind }) => kind === 'CSINode') ? driver : { ...driver, mustBeThere: false };
 }
 
 /** Devices, device classes and device claims of the file. */

@@ -7,6 +7,7 @@ export const DEVICES = '/apis/resource.k8s.io/v1';
 export const PATHS: readonly (readonly [kind: string, path: (namespace: string) => string])[] = [
   ['Namespace', () => '/api/v1/namespaces'],
   ['StorageClass', () => '/apis/storage.k8s.io/v1/storageclasses'],
+  ['CSIDriver', () => '/apis/storage.k8s.io/v1/csidrivers'],
   ['CSINode', () => '/apis/storage.k8s.io/v1/csinodes'],
   ['PersistentVolume', () => '/api/v1/persistentvolumes'],
   ['PersistentVolumeClaim', (namespace) => `/api/v1/namespaces/${namespace}/persistentvolumeclaims`],
@@ -20,7 +21,7 @@ export const PATHS: readonly (readonly [kind: string, path: (namespace: string) 
 
 /** Of what is not in the core group. */
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
-  'storage.k8s.io': ['StorageClass', 'CSINode'],
+  'storage.k8s.io': ['StorageClass', 'CSIDriver', 'CSINode'],
   'resource.k8s.io': ['DeviceClass', 'ResourceSlice', 'ResourceClaimTemplate', 'ResourceClaim'],
 };
 

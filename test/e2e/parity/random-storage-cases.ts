@@ -7,6 +7,7 @@ import { throughJson, withImages, type Question } from './random-cases.ts';
 const KINDS: Readonly<Record<string, string>> = {
   storageclasses: 'StorageClass',
   csinodes: 'CSINode',
+  csidrivers: 'CSIDriver',
   persistentvolumes: 'PersistentVolume',
   persistentvolumeclaims: 'PersistentVolumeClaim',
 };

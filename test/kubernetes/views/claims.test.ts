@@ -67,7 +67,9 @@ function pod(name: string, claims: readonly string[], part: { readonly on?: stri
 }
 
 type Objects = Readonly<
-  Partial<Record<'pods' | 'persistentvolumeclaims' | 'persistentvolumes' | 'storageclasses' | 'csinodes', readonly ObjectJson[]>>
+  Partial<
+    Record<'pods' | 'persistentvolumeclaims' | 'persistentvolumes' | 'storageclasses' | 'csinodes' | 'csidrivers', readonly ObjectJson[]>
+  >
 >;
 
 function clusterOf(objects: Objects) {
@@ -337,6 +339,60 @@ describe('what a claim means for nodes', () => {
     expect(judged({ pods: [waiting], persistentvolumeclaims: [foreign] }).messages).toEqual([
       'PVC default/p-scratch was not created for pod default/p (pod is not owner)',
     ]);
+  });
+});
+
+describe('a CSI driver that must be registered', () => {
+  const OTHER = 'other.csi.example.com';
+  const MISSING = `${AZURE_DISK_DRIVER} CSI driver is not installed on the node`;
+  const demand = (name: string, preventPodSchedulingIfMissing?: boolean): ObjectJson =>
+    ({ metadata: { name }, spec: { attachRequired: true, preventPodSchedulingIfMissing } }) as ObjectJson;
+  const csiNode = (name: string, ...drivers: readonly string[]): ObjectJson =>
+    ({ metadata: { name }, spec: { drivers: drivers.map((driver) => ({ name: driver })) } }) as ObjectJson;
+  const disk = {
+    persistentvolumeclaims: [bound],
+    persistentvolumes: [volume('pv', reference)],
+    csinodes: [csiNode('n-1', AZURE_DISK_DRIVER, OTHER)],
+  };
+
+  it.each<[string, Objects, readonly string[], readonly string[]]>([
+    ['keeps its volumes to nodes that have it', { ...disk, csidrivers: [demand(AZURE_DISK_DRIVER, true)] }, ['n-1'], [MISSING]],
+    [
+      'keeps them off a node whose CSINode names others',
+      { ...disk, csinodes: [csiNode('n-1', OTHER)], csidrivers: [demand(AZURE_DISK_DRIVER, true)] },
+      [],
+      [MISSING],
+    ],
+    [
+      'counts for volumes that its class creates',
+      { ...disk, persistentvolumeclaims: [claim('data', { storageClassName: 'disk' })], csidrivers: [demand(AZURE_DISK_DRIVER, true)] },
+      ['n-1'],
+      [MISSING],
+    ],
+    [
+      'counts for disks in the spec of a pod',
+      {
+        ...disk,
+        pods: [pod('p', [], { volumes: [{ name: 'd', azureDisk: { diskName: 'd', diskURI: '/disks/d' } }] })],
+        csidrivers: [demand(AZURE_DISK_DRIVER, true)],
+      },
+      ['n-1'],
+      [MISSING],
+    ],
+    ['is not asked for by pods without its volumes', { ...disk, csidrivers: [demand(OTHER, true)] }, ['n-1', 'n-2'], []],
+    ['is any other driver, unless it says so', { ...disk, csidrivers: [demand(AZURE_DISK_DRIVER)] }, ['n-1', 'n-2'], []],
+    ['is unknown without its object', disk, ['n-1', 'n-2'], []],
+  ])('%s', (_name, objects, fits, messages) => {
+    expect(judged(objects)).toEqual({ fits, messages });
+  });
+
+  it('counts from the moment that it registers, and nodes without changes stay the same objects', () => {
+    const { cluster, put, refusals } = clusterOf({ pods: [pod('p', ['data'])], ...disk, csidrivers: [demand(AZURE_DISK_DRIVER, true)] });
+    const before = cluster.views().nodes;
+    expect(refusals('p')['n-2']).toHaveLength(1);
+    put('csinodes', csiNode('n-2', AZURE_DISK_DRIVER));
+    expect(refusals('p')['n-2']).toEqual([]);
+    expect(cluster.views().nodes.get('n-1')).toBe(before.get('n-1'));
   });
 });
 

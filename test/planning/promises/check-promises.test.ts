@@ -37,6 +37,7 @@ const agent = aPod(AGENT);
 
 const DRIVER = 'disk.csi.azure.com';
 const disks = aPod({ name: 'wide', shape: { resources: { [attachResource(DRIVER)]: '2' } } });
+const needing = aPod({ name: 'wide', shape: { volumes: { places: [], blockers: [], drivers: [DRIVER] } } });
 const featured = aPod({ name: 'wide', shape: { nodeFeatures: ['B'] } });
 const gpus = (count: number): DevicePool => ({
   driver: 'gpu.example.com',
@@ -184,6 +185,17 @@ describe('a promise is broken if a ready node does not fit the pods of its incre
         nodes: [{ ...fresh(), declaredFeatures: ['A'] }],
       },
       difference: { resources: [], features: ['B'] },
+    },
+    {
+      name: 'a CSI driver that must be there does not come',
+      world: {
+        at: 20,
+        pods: [],
+        pending: [needing],
+        asked: [needing],
+        nodes: [{ ...fresh(), missingDrivers: [DRIVER] }],
+      },
+      difference: { resources: [], drivers: [DRIVER] },
     },
     {
       name: 'a driver publishes fewer devices',

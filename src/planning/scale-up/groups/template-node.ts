@@ -137,7 +137,7 @@ function templateNode(template: NodeTemplate, name: string, zone?: string): Node
     deletionAtMs: undefined,
     capacity: template.capacity,
     allocatable: template.allocatable,
-    ...defined({ attachLimits: template.attachLimits }),
+    ...defined({ attachLimits: template.attachLimits, missingDrivers: template.missingDrivers }),
     ...(template.devicePools === undefined ? {} : { devices: { pools: template.devicePools, incomplete: [], held: [] } }),
     ...defined({ declaredFeatures: template.declaredFeatures }),
     readiness: { ready: true, sinceMs: 0, reason: '' },

@@ -1,9 +1,11 @@
-/** Devices that a driver has not published yet on a new node, and groups whose drivers do not publish any. */
+/** Devices that a driver has not published yet on a new node, CSI drivers that it has not registered yet, and groups that never get them. */
 import type { DevicePool } from '../../../domain/devices.ts';
 import type { NodeGroup } from '../../../domain/node-group.ts';
 import type { Node } from '../../../domain/node.ts';
 import type { Observation } from '../../../domain/observation.ts';
+import type { Pod } from '../../../domain/pod.ts';
 import type { Policy } from '../../../domain/policy.ts';
+import { membershipFacts } from '../../facts/instance-facts.ts';
 import { isStarting } from '../../state/node-counts.ts';
 import type { NodeTemplate } from '../../../domain/node-template.ts';
 
@@ -17,30 +19,55 @@ export function awaitsDevices({ devices }: Pick<Node, 'devices'>, { template }: 
   return [...poolsByDriver(template.devicePools)].some(([driver, pools]) => (published.get(driver) ?? 0) < pools);
 }
 
+/** The CSI drivers that these pods need on their node. */
+export function driversNeededBy(pods: readonly Pod[]): ReadonlySet<string> {
+  return new Set(pods.flatMap(({ shape }) => shape.volumes?.drivers ?? []));
+}
+
+/** The same for CSI drivers, which register a moment after their node turned ready, if pods need them. */
+export function awaitsDrivers(
+  { missingDrivers = [] }: Pick<Node, 'missingDrivers'>,
+  { template }: Pick<NodeGroup, 'template'>,
+  needed: ReadonlySet<string>,
+): boolean {
+  return missingDrivers.some((driver) => needed.has(driver) && template?.missingDrivers?.includes(driver) !== true);
+}
+
 function poolsByDriver(pools: readonly DevicePool[]): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   for (const { driver } of pools) counts.set(driver, (counts.get(driver) ?? 0) + 1);
   return counts;
 }
 
+interface Seen {
+  readonly observation: Observation;
+  readonly policy: Policy;
+}
+
 /**
- * The template, without devices if the group's newest node had its time and did not publish them. Otherwise the autoscaler would buy node
- * after node without devices.
+ * The template, without devices and CSI drivers that the group's newest node did not get in its time. Otherwise the autoscaler would buy node
+ * after node without them.
  */
-export function withConfirmedDevices(
-  template: NodeTemplate,
-  group: NodeGroup,
-  { observation, policy }: { readonly observation: Observation; readonly policy: Policy },
-): NodeTemplate {
-  if (template.devicePools === undefined) return template;
+export function withConfirmedParts(template: NodeTemplate, group: NodeGroup, seen: Seen): NodeTemplate {
+  const { cluster, nowMs } = seen.observation;
+  const members = membershipFacts(seen.observation.cloud).nodesByGroup.get(group.id) ?? [];
   let newest: Node | undefined;
-  for (const [name, id] of observation.cloud.groupOfNode) {
-    const node = id === group.id ? observation.cluster.nodes.get(name) : undefined;
-    if (node === undefined || !node.readiness.ready) continue;
-    if (newest === undefined || node.createdAtMs > newest.createdAtMs) newest = node;
+  for (const name of members) {
+    const node = cluster.nodes.get(name);
+    if (node?.readiness.ready === true && (newest === undefined || node.createdAtMs > newest.createdAtMs)) newest = node;
   }
-  if (newest === undefined || isStarting(newest, group, { policy, nowMs: observation.nowMs }) || !awaitsDevices(newest, group))
-    return template;
+  // guard: a node that starts says nothing of the drivers that the next one gets
+  if (newest === undefined || isStarting(newest, group, { policy: seen.policy, nowMs })) return template;
+  return withConfirmedDrivers(withConfirmedDevices(template, group, newest), newest);
+}
+
+function withConfirmedDevices(template: NodeTemplate, group: NodeGroup, newest: Node): NodeTemplate {
+  if (template.devicePools === undefined || !awaitsDevices(newest, group)) return template;
   const { devicePools: _unproven, ...rest } = template;
   return { ...rest, devicesDoubted: `node ${newest.name}, the newest of its group, has not published its devices` };
+}
+
+function withConfirmedDrivers(template: NodeTemplate, { missingDrivers }: Node): NodeTemplate {
+  if (missingDrivers === undefined) return template;
+  return { ...template, missingDrivers: [...new Set([...(template.missingDrivers ?? []), ...missingDrivers])] };
 }

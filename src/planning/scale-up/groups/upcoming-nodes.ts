@@ -13,7 +13,7 @@ import { absentInstances, instanceListFacts, membershipFacts } from '../../facts
 import { schedulerWaitMs } from '../../state/accepted-increases.ts';
 import { mayBeUnlisted } from '../../state/in-flight-increases.ts';
 import { isStarting, startupMsOf } from '../../state/node-counts.ts';
-import { awaitsDevices } from './unpublished-devices.ts';
+import { awaitsDevices, awaitsDrivers, driversNeededBy } from './unpublished-devices.ts';
 import { awaitedSinceMs, maxProvisionMsOf } from '../../state/unregistered.ts';
 import { AZURE_DISK_ZONE } from '../../../domain/volumes.ts';
 import { inFlight } from '../../state/increases/increase-records.ts';
@@ -39,6 +39,8 @@ export interface UpcomingNodesIndex {
   readonly leaving: ReadonlySet<InstanceKey>;
   /** Whether a pending pod claims a volume. */
   readonly volumesClaimed: boolean;
+  /** CSI drivers that pending pods need on their node. */
+  readonly driversNeeded: ReadonlySet<string>;
 }
 
 export function indexUpcomingNodes(input: Pick<UpcomingNodesIndex, 'observation' | 'state' | 'policy'>): UpcomingNodesIndex {
@@ -53,6 +55,7 @@ export function indexUpcomingNodes(input: Pick<UpcomingNodesIndex, 'observation'
     registered: joined,
     leaving: new Set([...state.deleting.values()].map((removal) => removal.instance)),
     volumesClaimed: cluster.pendingPods.some(({ claims }) => claims !== undefined),
+    driversNeeded: driversNeededBy(cluster.pendingPods),
   };
 }
 
@@ -98,7 +101,8 @@ function isJoining(instance: Instance, group: NodeGroup, { observation, state, p
 }
 
 /** Whether a registered node starts and takes pods soon. */
-function isBecomingReady(name: NodeName, group: NodeGroup, { observation, state, policy, volumesClaimed }: UpcomingNodesIndex): boolean {
+function isBecomingReady(name: NodeName, group: NodeGroup, index: UpcomingNodesIndex): boolean {
+  const { observation, state, policy, volumesClaimed, driversNeeded } = index;
   const node = observation.cluster.nodes.get(name);
   if (node === undefined || state.deleting.has(name)) return false;
   // guard: a young node whose instance was stopped is no node to come
@@ -109,7 +113,8 @@ function isBecomingReady(name: NodeName, group: NodeGroup, { observation, state,
     !node.readiness.ready ||
     carriesStartupTaint(node, group) ||
     awaitsDevices(node, group) ||
-    (volumesClaimed && isFreshlyReady && awaitsDisks(node, group));
+    (volumesClaimed && isFreshlyReady && awaitsDisks(node, group)) ||
+    awaitsDrivers(node, group, driversNeeded);
   return starts && mayTakePods(node) && isStarting(node, group, { policy, nowMs });
 }
 

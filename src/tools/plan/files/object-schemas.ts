@@ -179,7 +179,7 @@ export const OBJECT_SCHEMAS: ReadonlyMap<string, z.ZodType> = new Map<string, z.
         drivers: listOf(loose({ name: z.string({ error: 'a name' }), allocatable: loose({ count }).nullish() }), 'drivers').nullish(),
       }).nullish(),
     }),
-    CSIDriver: loose({ metadata, spec: loose({ storageCapacity: z.boolean({ error: 'true or false' }).nullish() }).nullish() }),
+    CSIDriver: loose({ metadata, spec: loose({ storageCapacity: flag, preventPodSchedulingIfMissing: flag }).nullish() }),
     CSIStorageCapacity: loose({
       metadata,
       storageClassName: z.string({ error: 'a name' }),

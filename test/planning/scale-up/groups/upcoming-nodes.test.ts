@@ -162,6 +162,40 @@ describe('a node that is ready before its disk driver is', () => {
   });
 });
 
+describe('a node that is ready before a CSI driver that must be there', () => {
+  const DRIVER = 'disk.csi.azure.com';
+  const db = aPod({ name: 'db', cpu: '1', shape: { volumes: { places: [], blockers: [], drivers: [DRIVER] } } });
+  const web = aPod({ name: 'web', cpu: '1' });
+  const world = (pod: typeof db, ageMs: number, node: Partial<Node> = { missingDrivers: [DRIVER] }) => ({
+    groups: [aGroup({ id: 'a', target: 1 })],
+    nodes: [aNode({ name: 'a-0', createdAtMs: START_MS - ageMs, ...node })],
+    pods: [pod],
+  });
+
+  it('is waited for by pods that need the driver', () => {
+    const plan = planFor(world(db, 120_000));
+    expect(growth(plan)).toEqual([]);
+    expect(verdictOf(plan, db)).toEqual({ kind: 'fits-upcoming-node', group: A });
+  });
+
+  it('says nothing of the drivers that the next node gets', () => {
+    const large = aPod({ name: 'large', cpu: '3500m', shape: db.shape.volumes === undefined ? {} : { volumes: db.shape.volumes } });
+    expect(growth(planFor({ ...world(db, 120_000), pods: [db, large] }))).toEqual(['a 1->2']);
+  });
+
+  it('takes other pods at once, and every pod once the driver is there', () => {
+    const here = { kind: 'fits-present-node', node: 'a-0' };
+    expect([verdictOf(planFor(world(web, 120_000)), web), verdictOf(planFor(world(db, 120_000, {})), db)]).toEqual([here, here]);
+  });
+
+  it('is the evidence that the driver does not come, when it has had its time', () => {
+    const plan = planFor(world(db, 3_600_000));
+    expect(growth(plan)).toEqual([]);
+    expect(verdictOf(plan, db)).toMatchObject({ kind: 'helpless' });
+    expect(growth(planFor({ ...world(web, 3_600_000), pods: [web, aPod({ name: 'large', cpu: '3500m' })] }))).toEqual(['a 1->2']);
+  });
+});
+
 describe('a node that is ready while an agent has yet to take its taint off', () => {
   const KEY = 'example.com/agent-not-ready';
   const taints = [{ key: KEY, value: '', effect: 'NoSchedule' }] as const;

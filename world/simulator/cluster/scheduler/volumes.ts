@@ -4,7 +4,7 @@
  */
 import { wholeUnits } from '../../../../src/domain/quantity.ts';
 import type { KubeObject, NodeSelectorTerm, PodObject } from '../store/objects.ts';
-import type { ClaimObject, CsiNodeObject, StorageClassObject, VolumeObject } from '../store/storage-objects.ts';
+import type { ClaimObject, CsiDriverObject, CsiNodeObject, StorageClassObject, VolumeObject } from '../store/storage-objects.ts';
 import { satisfies, selects } from '../store/selectors.ts';
 import { matchesTerm, type NodeUsage } from './node-filters.ts';
 
@@ -189,12 +189,30 @@ function hasSlots(pod: PodObject, usage: NodeUsage, stored: StoredObjects): bool
   });
 }
 
+/**
+ * A driver that must be there and is not, as in kube-scheduler 1.37 (NodeVolumeLimits, `checkCSIDriverOnNode`). A driver without a CSIDriver
+ * object need not be there.
+ */
+function missingDriver(pod: PodObject, usage: NodeUsage, stored: StoredObjects): string | undefined {
+  const csiNode = stored.get('csinodes', `/${usage.node.metadata.name}`) as CsiNodeObject | undefined;
+  const registered = (csiNode?.spec.drivers ?? []).map(({ name }) => name);
+  return attachedBy(pod, stored)
+    .map(([driver]) => driver)
+    .filter((driver) => !registered.includes(driver))
+    .find((driver) => {
+      const object = stored.get('csidrivers', `/${driver}`) as CsiDriverObject | undefined;
+      return object?.spec.preventPodSchedulingIfMissing === true;
+    });
+}
+
 /** The first filter that refuses the node; undefined if none does. */
 export function volumeReason(pod: PodObject, usage: NodeUsage, nodes: readonly NodeUsage[], stored: StoredObjects): string | undefined {
   const mounts = mountsOf(pod);
   if ((pod.spec.volumes ?? []).length === 0) return undefined;
   const general = reasonForAll(pod, nodes, stored);
   if (general !== undefined) return general;
+  const driver = missingDriver(pod, usage, stored);
+  if (driver !== undefined) return `${driver} CSI driver is not installed on the node`;
   if (!hasSlots(pod, usage, stored)) return 'node(s) exceed max volume count';
   for (const { name } of mounts) {
     const claim = claimOf(pod, name, stored);

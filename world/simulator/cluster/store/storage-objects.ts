@@ -33,6 +33,10 @@ export interface StorageClassObject extends KubeObject {
   }[];
 }
 
+export interface CsiDriverObject extends KubeObject {
+  readonly spec: { readonly preventPodSchedulingIfMissing?: boolean };
+}
+
 export interface CsiNodeObject extends KubeObject {
   readonly spec: { readonly drivers?: readonly { readonly name: string; readonly allocatable?: { readonly count?: number } }[] };
 }
