@@ -148,6 +148,9 @@ const LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
 const TABLE_OF_COMMANDS = 'cli/dispatch.ts';
 /** The form of a load and a recorder need no simulator: the recorder runs beside a live cluster, and the image carries it. */
 const WITHOUT_SIMULATOR: readonly string[] = ['world/lab/loads', 'world/lab/recordings'];
+/** The laboratory measures the world alone, and counts its money by the code by which the daemon counts. */
+const BILL_OF_A_RUN = 'world/lab/judge/price-list.ts';
+const COUNTS_MONEY: readonly string[] = ['planning/expanders/node-price.ts', 'planning/facts/paid-nodes.ts'];
 /** The commands that the image carries. */
 const RECORDER = ['world/commands/record', 'world/commands/record/faults'];
 
@@ -169,6 +172,7 @@ describe('architecture', () => {
             ringOf(target) !== source.ring &&
             (source.path !== TABLE_OF_COMMANDS || !target.startsWith('world/')) &&
             (ringOf(target) !== 'planning' || source.path !== 'domain/loop-report.ts') &&
+            (source.path !== BILL_OF_A_RUN || !COUNTS_MONEY.includes(target)) &&
             !(MAY_IMPORT[source.ring] ?? []).includes(ringOf(target)),
         )
         .map((target) => `${source.path} -> ${target}`),

@@ -69,7 +69,7 @@ export function savedByRemovals(removed: readonly PricedGroup[], prices: PriceSo
 }
 
 /** What idle paid nodes cost per hour, at the price of a Linux node. undefined: the size has no price. */
-export function idleCost({ size, idle }: PaidUse, prices: PriceSources): number | undefined {
+export function idleCost({ size, idle }: Pick<PaidUse, 'size' | 'idle'>, prices: PriceSources): number | undefined {
   const price = priceOf(prices, { vmSize: size, priority: 'Regular' });
   return price === undefined ? undefined : idle * price;
 }

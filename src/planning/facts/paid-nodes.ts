@@ -17,7 +17,7 @@ const PRIORITY_LABEL = 'kubernetes.azure.com/scalesetpriority';
 export type PaidLeft = ReadonlyMap<string, number>;
 
 /** How the paid nodes of one size are used. */
-export interface PaidUse {
+export interface PaidUse<Id extends string = NodeGroupId> {
   /** As configured, in lower case. */
   readonly size: string;
   readonly count: number;
@@ -26,7 +26,7 @@ export interface PaidUse {
   /** Paid, and used by no node. */
   readonly idle: number;
   /** Of the running nodes, those that cost nothing, by group. Nodes outside the groups use the count first, then groups by id. */
-  readonly covered: ReadonlyMap<NodeGroupId, number>;
+  readonly covered: ReadonlyMap<Id, number>;
 }
 
 export type Seen = Pick<Observation, 'cluster' | 'cloud'>;
@@ -64,14 +64,23 @@ export function costOfNew(nodes: number, free: number, price: number | undefined
   return price === undefined ? undefined : bought * price;
 }
 
-function useOf({ size, count }: PaidNodes, observation: Seen, outside: number): PaidUse {
+function useOf(paid: PaidNodes, observation: Seen, outside: number): PaidUse {
   const facts = factsOfGroups(observation);
   const groups = observation.cloud.groups
-    .filter(({ vmSize, priority }) => priority === 'Regular' && vmSize.toLowerCase() === size)
+    .filter(({ vmSize, priority }) => priority === 'Regular' && vmSize.toLowerCase() === paid.size)
     .map(({ id, target }) => ({ id, nodes: Math.max(facts.get(id)?.nodes ?? 0, target.known ? target.value : 0) }));
+  return coveredByPaid(paid, groups, outside);
+}
+
+/** How regular nodes of one size use a count. `outside`: those that belong to none of the groups. */
+export function coveredByPaid<Id extends string>(
+  { size, count }: PaidNodes,
+  groups: readonly { readonly id: Id; readonly nodes: number }[],
+  outside: number,
+): PaidUse<Id> {
   let running = outside;
-  const covered = new Map<NodeGroupId, number>();
-  for (const { id, nodes } of groups.sort(compareBy((group) => group.id))) {
+  const covered = new Map<Id, number>();
+  for (const { id, nodes } of groups.toSorted(compareBy((group) => group.id))) {
     covered.set(id, Math.max(0, Math.min(nodes, count - running)));
     running += nodes;
   }

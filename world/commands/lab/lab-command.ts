@@ -20,11 +20,11 @@ import { coloursOf } from '../../../src/cli/text/colours.ts';
 import { widthOf } from '../../../src/cli/text/text-layout.ts';
 import { startChildRun } from './child-runs.ts';
 import { parseLabOptions, type LabOptions } from './lab-options.ts';
-import { lengthNotes, realTimeNotes } from './lab-notes.ts';
+import { currencyNotes, lengthNotes, realTimeNotes } from './lab-notes.ts';
 import { labText } from './lab-text.ts';
 import { workForParent, type LabProgram } from './lab-worker.ts';
 import { checkPolicies } from './policy-files.ts';
-import { runAll, type Contestant, type RunOrder, type ScenarioSource, type StartRun } from './run-orders.ts';
+import { runAll, type Contestant, type RunOrder, type StartRun } from './run-orders.ts';
 import { findScenario, loadScenario, type LoadedScenario } from './scenario-source.ts';
 
 const HELP = `Compare policies in a simulated AKS cluster before money is spent. Nothing real is read or written.
@@ -81,7 +81,7 @@ export async function run(argv: readonly string[], terminal: Terminal, { program
 
 async function runLab(options: LabOptions, terminal: Terminal, start: StartRun): Promise<number> {
   const { what, ...found } = findScenario(options.scenario, options.days);
-  const { notes, errors } = checkPolicies(options.policies, terminal);
+  const { notes, errors, contract, currencies } = checkPolicies(options.policies, terminal);
   for (const error of errors) terminal.err(`${error}\n`);
   if (errors.length > 0) return EXIT_CONFIG;
   const source = { ...found, window: windowOf(options), limits: options.limits };
@@ -89,9 +89,9 @@ async function runLab(options: LabOptions, terminal: Terminal, start: StartRun):
   const contestants = contestantsOf(options);
   const clock = terminal.clock ?? systemClock;
   const startedMs = clock.now();
-  const runs = await runUntilStopped({ orders: ordersOf(options, contestants, source), options, terminal, start });
+  const runs = await runUntilStopped({ orders: ordersOf(options, contestants, { scenario: source, contract }), options, terminal, start });
   if (runs === undefined) return EXIT_STOPPED;
-  const report = reportOf({ options, loaded, what, contestants, runs, notes });
+  const report = reportOf({ options, loaded, what, contestants, runs, notes: [...notes, ...currencyNotes(currencies, loaded.scenario)] });
   const files = await writeReport(report, options.out);
   const tookMs = clock.now() - startedMs;
   terminal.out(
@@ -100,8 +100,12 @@ async function runLab(options: LabOptions, terminal: Terminal, start: StartRun):
   return EXIT_OK;
 }
 
-function ordersOf({ seeds, rival }: LabOptions, contestants: readonly Contestant[], scenario: ScenarioSource): readonly RunOrder[] {
-  return seeds.flatMap((seed) => contestants.map((contestant): RunOrder => ({ scenario, seed, contestant, realTimeSpeed: rival?.speed })));
+function ordersOf(
+  { seeds, rival }: LabOptions,
+  contestants: readonly Contestant[],
+  common: Pick<RunOrder, 'scenario' | 'contract'>,
+): readonly RunOrder[] {
+  return seeds.flatMap((seed) => contestants.map((contestant): RunOrder => ({ ...common, seed, contestant, realTimeSpeed: rival?.speed })));
 }
 
 interface ReportInput {

@@ -19,3 +19,16 @@ export function realTimeNotes({ name, speed, flags }: NonNullable<LabOptions['ri
     `${name} ran with ${flags.length === 0 ? 'its own defaults' : `its defaults and ${flags.join(' ')}`}, not with the settings of ${base}.`,
   ];
 }
+
+/** The numbers of a scenario's prices are the same in every currency. */
+export function currencyNotes(
+  currencies: readonly { readonly policy: string; readonly currency: string }[],
+  { currency: own }: Pick<Scenario, 'currency'>,
+): readonly string[] {
+  return currencies
+    .filter(({ currency }) => currency !== own)
+    .map(
+      ({ policy, currency }) =>
+        `${policy} reads prices in ${currency}; those of the scenario are in ${own}, and their numbers count as they are.`,
+    );
+}

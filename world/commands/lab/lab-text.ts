@@ -6,8 +6,18 @@ import { extentText, verdicts } from '../../lab/report/verdict.ts';
 import type { Colours } from '../../../src/cli/text/colours.ts';
 import { number, paragraph, table, text } from '../../../src/cli/text/text-layout.ts';
 
-/** The others are in the files. */
-const SHOWN: readonly FigureKey[] = ['costPerDay', 'pendingP95', 'evictionsPerDay', 'interruptedPerDay', 'armPerHour', 'violations'];
+/** The others are in the files. Parts of the money are there only with a contract. */
+const SHOWN: readonly FigureKey[] = [
+  'costPerDay',
+  'listPerDay',
+  'discountedPerDay',
+  'paidIdlePerDay',
+  'pendingP95',
+  'evictionsPerDay',
+  'interruptedPerDay',
+  'armPerHour',
+  'violations',
+];
 /** Shown only if they are not 0. */
 const RARE: readonly FigureKey[] = ['interruptedPerDay', 'violations'];
 

@@ -43,9 +43,13 @@ async function answerOf(program: LabProgram, order: RunOrder): Promise<WorkerAns
   }
 }
 
-async function runVirtually(program: LabProgram, { contestant, seed }: RunOrder, scenario: Scenario): Promise<RunResult | undefined> {
+async function runVirtually(
+  program: LabProgram,
+  { contestant, seed, contract }: RunOrder,
+  scenario: Scenario,
+): Promise<RunResult | undefined> {
   if (contestant.kind === 'rival') throw configError(`${contestant.name} is a binary, which cannot run in virtual time.`);
-  return runPolicy({ program, scenario, seed, policy: { name: contestant.name, flags: flagsOf(contestant) }, onProgress });
+  return runPolicy({ program, scenario, seed, contract, policy: { name: contestant.name, flags: flagsOf(contestant) }, onProgress });
 }
 
 function onProgress(share: number): boolean {
@@ -60,10 +64,10 @@ interface RealRun {
   readonly speed: number;
 }
 
-async function runReally(program: LabProgram, { order: { contestant, seed }, scenario, speed }: RealRun): Promise<RunResult> {
+async function runReally(program: LabProgram, { order: { contestant, seed, contract }, scenario, speed }: RealRun): Promise<RunResult> {
   const dir = mkdtempSync(join(tmpdir(), 'run-'));
   const start = startOf(program, contestant);
-  return runInRealTime({ scenario, seed, name: contestant.name, speed, dir, start, clock: systemClock });
+  return runInRealTime({ scenario, seed, contract, name: contestant.name, speed, dir, start, clock: systemClock });
 }
 
 function startOf(program: LabProgram, contestant: Contestant): StartProgram {

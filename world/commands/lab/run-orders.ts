@@ -1,4 +1,5 @@
 /** The runs of a comparison, some at a time. Must not know what a run does. */
+import type { Contract } from '../../lab/judge/price-list.ts';
 import type { RunResult } from '../../lab/judge/run-figures.ts';
 import type { LimitsByPool } from '../../lab/loads/pool-limits.ts';
 import type { ScenarioWindow } from '../../lab/loads/slice-scenario.ts';
@@ -25,6 +26,8 @@ export interface RunOrder {
   readonly scenario: ScenarioSource;
   readonly seed: number;
   readonly contestant: Contestant;
+  /** By which every run is billed. */
+  readonly contract: Contract;
   /** How many times faster than Azure the world is, in real time. undefined: virtual time. */
   readonly realTimeSpeed: number | undefined;
 }

@@ -4,6 +4,9 @@ import type { RunFigures, RunResult } from './run-figures.ts';
 
 export type FigureKey =
   | 'costPerDay'
+  | 'listPerDay'
+  | 'discountedPerDay'
+  | 'paidIdlePerDay'
   | 'pendingP50'
   | 'pendingP95'
   | 'pendingMax'
@@ -29,6 +32,8 @@ interface Figure {
   readonly decimals: number;
   /** Whether less is better. undefined: neither is. */
   readonly lessIsBetter: boolean | undefined;
+  /** Whether a run has something to say in it. If absent, each has: else the row is left out if no run has. */
+  readonly isTold?: (figures: RunFigures) => boolean;
 }
 
 const HOURS = 24;
@@ -48,6 +53,33 @@ export const FIGURES: readonly Figure[] = [
     lessIsBetter: true,
   },
   { key: 'costPerDay', label: 'Cost, $/day', of: ({ costPerDay }) => costPerDay, unit: 'percent', decimals: 1, lessIsBetter: true },
+  {
+    key: 'listPerDay',
+    label: 'At list prices, $/day',
+    of: ({ money }) => money.list,
+    unit: 'percent',
+    decimals: 1,
+    lessIsBetter: undefined,
+    isTold: ({ money, costPerDay }) => money.list !== costPerDay,
+  },
+  {
+    key: 'discountedPerDay',
+    label: 'By the contract, with paid nodes, $/day',
+    of: ({ money }) => money.discounted,
+    unit: 'percent',
+    decimals: 1,
+    lessIsBetter: undefined,
+    isTold: ({ money, costPerDay }) => money.list !== costPerDay,
+  },
+  {
+    key: 'paidIdlePerDay',
+    label: 'Paid and idle, $/day',
+    of: ({ money }) => money.paidIdle,
+    unit: 'percent',
+    decimals: 1,
+    lessIsBetter: undefined,
+    isTold: ({ money, costPerDay }) => money.paidIdle > 0 || money.discounted !== costPerDay,
+  },
   { key: 'pendingP50', label: 'Pending p50, s', of: ({ pending }) => pending.p50Seconds, unit: 'percent', decimals: 0, lessIsBetter: true },
   { key: 'pendingP95', label: 'Pending p95, s', of: ({ pending }) => pending.p95Seconds, unit: 'percent', decimals: 0, lessIsBetter: true },
   {
@@ -124,7 +156,7 @@ export const FIGURES: readonly Figure[] = [
   },
 ];
 
-export interface ComparedFigure extends Omit<Figure, 'of'> {
+export interface ComparedFigure extends Omit<Figure, 'of' | 'isTold'> {
   /** Means over the seeds, in the order of the policies. */
   readonly values: readonly number[];
   /** For each policy but the first, in their order. */
@@ -144,7 +176,8 @@ export function compareRuns(policies: readonly string[], runs: readonly RunResul
   const seeds = [...(byPolicy.get(policies[0] ?? '')?.keys() ?? [])].filter((seed) =>
     policies.every((policy) => byPolicy.get(policy)?.has(seed) === true),
   );
-  return { policies, seeds, figures: FIGURES.map((figure) => compareFigure(figure, { policies, seeds, byPolicy })) };
+  const told = FIGURES.filter(({ isTold }) => isTold === undefined || runs.some(({ figures }) => isTold(figures)));
+  return { policies, seeds, figures: told.map((figure) => compareFigure(figure, { policies, seeds, byPolicy })) };
 }
 
 function runsBySeed(runs: readonly RunResult[]): ReadonlyMap<number, RunFigures> {
@@ -157,7 +190,7 @@ interface ComparisonInput {
   readonly byPolicy: ReadonlyMap<string, ReadonlyMap<number, RunFigures>>;
 }
 
-function compareFigure({ of, ...figure }: Figure, { policies, seeds, byPolicy }: ComparisonInput): ComparedFigure {
+function compareFigure({ of, isTold: _isTold, ...figure }: Figure, { policies, seeds, byPolicy }: ComparisonInput): ComparedFigure {
   const valuesOf = (policy: string): readonly number[] =>
     seeds.map((seed) => {
       const figures = byPolicy.get(policy)?.get(seed);

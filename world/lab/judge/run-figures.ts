@@ -3,8 +3,13 @@
 export interface RunFigures {
   /** Simulated hours that were judged. */
   readonly hours: number;
-  /** At list prices, in the currency of the scenario; every pool, the system pools included. */
+  /**
+   * What is to pay, in the currency of the scenario: every pool, the system pools included, by the contract that a policy states, without nodes that
+   * are paid already. At list prices if no policy states a contract.
+   */
   readonly costPerDay: number;
+  /** The parts of the money, per day: the same VMs at list prices, by the contract, and what is paid already and used by no VM. */
+  readonly money: { readonly list: number; readonly discounted: number; readonly paidIdle: number };
   /** vCPU hours of running VMs, and those that pods of workloads requested. */
   readonly vcpuHours: number;
   readonly requestedVcpuHours: number;

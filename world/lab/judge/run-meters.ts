@@ -9,7 +9,7 @@ import type { World } from '../../simulator/world.ts';
 import type { Scenario } from '../loads/load.ts';
 import { NodeLives } from './node-lives.ts';
 import { percentile, PodWaits, round } from './pod-waits.ts';
-import { PriceList } from './price-list.ts';
+import { type Contract, type Money, PriceList } from './price-list.ts';
 import type { RunFigures, RunSample } from './run-figures.ts';
 
 const SECOND = 1_000;
@@ -25,6 +25,8 @@ export interface RunMetersInput {
   readonly scenario: Scenario;
   /** The application id that the autoscaler signs in with. */
   readonly principal: string;
+  /** By which nodes are paid. If absent, list prices hold. */
+  readonly contract?: Contract;
 }
 
 interface Look {
@@ -32,7 +34,7 @@ interface Look {
   readonly vcpus: number;
   readonly requestedVcpus: number;
   readonly pending: number;
-  readonly costPerHour: number;
+  readonly money: Money;
 }
 
 /** Measures from its creation until `end`. */
@@ -50,9 +52,9 @@ export class RunMeters {
   #endMs: number | undefined;
 
   constructor(input: RunMetersInput) {
-    const { world, scenario, principal } = input;
+    const { world, scenario, principal, contract } = input;
     this.#input = input;
-    this.#prices = new PriceList(scenario);
+    this.#prices = new PriceList(scenario, contract);
     this.#startMs = world.clock.now();
     this.#violationsBefore = world.violations().length;
     this.#stops.push(
@@ -91,9 +93,15 @@ export class RunMeters {
     const nodes = this.#lives.figures();
     const mean = (of: (look: Look) => number): number =>
       this.#looks.reduce((sum, look) => sum + of(look), 0) / Math.max(1, this.#looks.length);
+    const perDay = (of: (money: Money) => number): number => round((mean(({ money }) => of(money)) * DAY) / HOUR);
     return {
       hours: round(hours),
-      costPerDay: round((mean(({ costPerHour }) => costPerHour) * DAY) / HOUR),
+      costPerDay: perDay(({ bought }) => bought),
+      money: {
+        list: perDay(({ list }) => list),
+        discounted: perDay(({ discounted }) => discounted),
+        paidIdle: perDay(({ paidIdle }) => paidIdle),
+      },
       vcpuHours: round(mean(({ vcpus }) => vcpus) * hours),
       requestedVcpuHours: round(mean(({ requestedVcpus }) => requestedVcpus) * hours),
       pending: {
@@ -146,7 +154,7 @@ export class RunMeters {
       vcpus: machines.reduce((sum, { vcpus }) => sum + vcpus, 0),
       requestedVcpus: cluster.store.pods().reduce((sum, pod) => sum + requestedVcpus(pod), 0),
       pending: this.#waits.waiting,
-      costPerHour: machines.reduce((sum, machine) => sum + this.#prices.perHour(machine), 0),
+      money: this.#prices.of(machines),
     });
     clock.after(LOOK_EVERY_MS, () => this.#look());
   }
@@ -177,6 +185,6 @@ function sampleOf(looks: readonly Look[], atMs: number): RunSample {
     vcpus: mean(({ vcpus }) => vcpus),
     requestedVcpus: mean(({ requestedVcpus }) => requestedVcpus),
     pending: mean(({ pending }) => pending),
-    costPerHour: mean(({ costPerHour }) => costPerHour),
+    costPerHour: mean(({ money }) => money.bought),
   };
 }

@@ -27,7 +27,7 @@ export const HOW_TO_READ: readonly string[] = [
   'Values are means over the seeds. Policies run the same seeds, and each difference is taken seed by seed.',
   '"Sure" is yes if the 95 % confidence interval of the differences (Student’s t, paired) excludes zero; the number of seeds with a difference in the same direction follows.',
   'Among many figures one may be called sure by chance: look for differences that fit together.',
-  'Cost is at list prices and includes every pool. Waits are of pods of workloads, from their creation to their binding.',
+  'Cost is what is to pay for the nodes of every pool: at list prices, or by the contract that a policy states, without nodes that are paid already. Waits are of pods of workloads, from their creation to their binding.',
   'Evictions are those that the autoscaler requested. Jobs are interrupted by evictions and by Spot nodes that Azure takes back.',
 ];
 

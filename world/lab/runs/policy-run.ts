@@ -2,8 +2,10 @@
  * One run: a scenario, one policy and one seed, in virtual time. Must not know how a daemon is composed, nor how runs are compared.
  */
 import type { NodeGroup } from '../../../src/domain/node-group.ts';
+import { defined } from '../../../src/lib/defined.ts';
 import { configError } from '../../../src/lib/errors.ts';
 import { CLIENT } from '../client-files.ts';
+import type { Contract } from '../judge/price-list.ts';
 import { RunMeters } from '../judge/run-meters.ts';
 import type { RunResult } from '../judge/run-figures.ts';
 import type { Scenario } from '../loads/load.ts';
@@ -21,6 +23,8 @@ export interface PolicyRunInput<Config, Daemon extends DrivenDaemon, Metrics> {
   readonly program: Program<Config, Daemon, Metrics>;
   readonly scenario: Scenario;
   readonly seed: number;
+  /** By which the run is billed. If absent, list prices hold. */
+  readonly contract?: Contract;
   readonly policy: {
     readonly name: string;
     /** Flags of the `run` command that name the policy's file. */
@@ -34,7 +38,7 @@ export interface PolicyRunInput<Config, Daemon extends DrivenDaemon, Metrics> {
 export async function runPolicy<Config, Daemon extends DrivenDaemon, Metrics>(
   input: PolicyRunInput<Config, Daemon, Metrics>,
 ): Promise<RunResult | undefined> {
-  const { program, scenario, seed, policy } = input;
+  const { program, scenario, seed, policy, contract } = input;
   const run = await VirtualRun.start(program, {
     spec: worldOfScenario(scenario, seed),
     startMs: scenario.startMs,
@@ -45,7 +49,7 @@ export async function runPolicy<Config, Daemon extends DrivenDaemon, Metrics>(
     reportsKept: 1,
   });
   try {
-    const meters = new RunMeters({ world: run.world, scenario, principal: CLIENT.clientId });
+    const meters = new RunMeters({ world: run.world, scenario, principal: CLIENT.clientId, ...defined({ contract }) });
     const driver = new LoadDriver(run.world, scenario);
     driver.start();
     await run.advance(Math.min(FIRST_LOOK_MS, scenario.durationMs));

@@ -8,6 +8,7 @@ import type { Clock } from '../../../src/lib/clock.ts';
 import { realSimClock, type SimClock } from '../../simulator/base/sim-clock.ts';
 import { startWorld, type World } from '../../simulator/world.ts';
 import { CLIENT, clientEnvironment, writeClientFiles } from '../client-files.ts';
+import type { Contract } from '../judge/price-list.ts';
 import { RunMeters } from '../judge/run-meters.ts';
 import type { RunResult } from '../judge/run-figures.ts';
 import type { Scenario } from '../loads/load.ts';
@@ -37,6 +38,7 @@ export interface RealTimeRunInput {
   /** The window that is played. */
   readonly scenario: Scenario;
   readonly seed: number;
+  readonly contract: Contract;
   readonly name: string;
   readonly speed: number;
   readonly dir: string;
@@ -49,7 +51,7 @@ export interface RealTimeRunInput {
 
 /** @throws AutoscalerError if the program does not start. */
 export async function runInRealTime(input: RealTimeRunInput): Promise<RunResult> {
-  const { scenario, seed, name, speed, dir, start, clock, worldClock = realSimClock(speed) } = input;
+  const { scenario, seed, contract, name, speed, dir, start, clock, worldClock = realSimClock(speed) } = input;
   const signal = new AbortController().signal;
   const world = await startWorld({ spec: worldOfScenario(scenario, seed), clock: worldClock, client: CLIENT, token: TOKEN });
   try {
@@ -57,7 +59,7 @@ export async function runInRealTime(input: RealTimeRunInput): Promise<RunResult>
     const program = await start(world, dir);
     try {
       await untilStarted(program, name, clock);
-      const meters = new RunMeters({ world, scenario, principal: CLIENT.clientId });
+      const meters = new RunMeters({ world, scenario, principal: CLIENT.clientId, contract });
       const driver = new LoadDriver(world, scenario);
       driver.start();
       await clock.sleep(scenario.durationMs / speed, signal);

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startChildRun } from '../../../commands/lab/child-runs.ts';
+import { NO_CONTRACT } from '../../../lab/judge/price-list.ts';
 import type { RunOrder } from '../../../commands/lab/run-orders.ts';
 
 const MINUTE = 60_000;
@@ -31,6 +32,7 @@ function orderOf(recording: string): RunOrder {
     scenario: { name: 'x', path: join(dir, recording), days: undefined, window: undefined, limits: {} },
     seed: 1,
     contestant: { kind: 'policy', name: 'policy', file: join(dir, 'policy.yaml') },
+    contract: NO_CONTRACT,
     realTimeSpeed: undefined,
   };
 }

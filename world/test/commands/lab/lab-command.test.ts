@@ -13,6 +13,9 @@ import { runCommand } from '../../../../test/support/run-command.ts';
 const FILES: Readonly<Record<string, string>> = {
   'current.yaml': 'scaleDown: {unneededTime: 10m}\n',
   'proposed.yaml': 'dryRun: true\nscaleDown: {unneededTime: 3m}\n',
+  'contract.yaml': `scaleUp: {priceDiscounts: [{sizes: "*", percent: 30}], paidNodes: [{size: Standard_D4s_v5, count: 2}]}
+`,
+  'euros.yaml': 'scaleUp: {retailPrices: {enabled: true, currency: EUR}, paidNodes: [{size: Standard_D4s_v5, count: 5}]}\n',
   'broken.yaml': 'scaleDown: {unneededTime: soon, unknown: 1}\n',
 };
 const TWO = ['--policy', 'current.yaml', '--policy', 'proposed.yaml'];
@@ -135,6 +138,23 @@ describe('lab run', () => {
       '                           current',
       'Interrupted jobs, per day        2',
     ]);
+  });
+
+  it('bills every run by the first contract that a policy states, and says so', async () => {
+    const policies = ['current', 'contract', 'euros'].flatMap((name) => ['--policy', `${name}.yaml`]);
+    const { orders, out } = await lab(['run', 'ci-bursts', ...policies, '--seeds', '1', '--out', join(dir, 'contract')]);
+    const contract = {
+      prices: undefined,
+      priceDiscounts: [{ sizes: '*', percent: 30, priority: 'Regular' }],
+      paidNodes: [{ size: 'standard_d4s_v5', count: 2 }],
+    };
+    expect(orders.map((order) => order.contract)).toEqual([contract, contract, contract]);
+    expect(out.replaceAll(/\s+/g, ' ')).toContain(
+      'All costs follow the prices, discounts and paid nodes that contract states. euros states others: they change what it does, not how its ' +
+        'costs are counted. euros reads prices in EUR; those of the scenario are in USD, and their numbers count as they are.',
+    );
+    const { orders: plain } = await lab(['run', 'ci-bursts', ...TWO, '--seeds', '1', '--out', join(dir, 'plain')]);
+    expect(plain[0]?.contract).toMatchObject({ prices: undefined, priceDiscounts: [], paidNodes: [] });
   });
 
   it('runs every policy with every seed, by default five', async () => {

@@ -1,7 +1,7 @@
 /** Results of runs, as tests of comparisons and reports write them. */
 import type { RunFigures, RunResult } from '../../../lab/judge/run-figures.ts';
 
-const FIGURES: RunFigures = {
+const FIGURES: Omit<RunFigures, 'money'> = {
   hours: 24,
   costPerDay: 100,
   vcpuHours: 480,
@@ -14,7 +14,10 @@ const FIGURES: RunFigures = {
   violations: 0,
 };
 
-export function aRun(policy: string, seed: number, figures: Partial<RunFigures>): RunResult {
+/** Without other parts of the money, list prices hold. */
+export function aRun(policy: string, seed: number, change: Partial<RunFigures>): RunResult {
+  const { costPerDay = FIGURES.costPerDay } = change;
+  const figures = { ...FIGURES, money: { list: costPerDay, discounted: costPerDay, paidIdle: 0 }, ...change };
   const samples = [0, 1, 2, 3].map((at) => ({
     atMs: at * 6 * 3_600_000,
     nodes: { general: 3 + at, system: 2 },
@@ -24,5 +27,5 @@ export function aRun(policy: string, seed: number, figures: Partial<RunFigures>)
     costPerHour: 1.28 + at * 0.256,
   }));
   const waitQuantiles = Array.from({ length: 101 }, (_, percent) => (percent < 60 ? 0 : percent));
-  return { policy, seed, figures: { ...FIGURES, ...figures }, samples, waitQuantiles, notes: [] };
+  return { policy, seed, figures, samples, waitQuantiles, notes: [] };
 }

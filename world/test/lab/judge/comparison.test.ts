@@ -40,6 +40,17 @@ describe('the comparison of runs', () => {
     expect(compareRuns(['a'], [run]).figures.find((figure) => figure.key === key)?.values).toEqual([value]);
   });
 
+  it('has the parts of the money only where a contract makes them differ', () => {
+    const keys = (change: Parameters<typeof aRun>[2]) =>
+      compareRuns(['a', 'b'], [aRun('a', 1, {}), aRun('b', 1, change)]).figures.flatMap(({ key }) => (/PerDay$/.test(key) ? [key] : []));
+    const money = ['listPerDay', 'discountedPerDay', 'paidIdlePerDay'];
+    expect(keys({ costPerDay: 80 }).filter((key) => money.includes(key))).toEqual([]);
+    expect(keys({ costPerDay: 80, money: { list: 100, discounted: 80, paidIdle: 0 } }).filter((key) => money.includes(key))).toEqual(
+      money.slice(0, 2),
+    );
+    expect(keys({ costPerDay: 60, money: { list: 100, discounted: 80, paidIdle: 5 } }).filter((key) => money.includes(key))).toEqual(money);
+  });
+
   it('finds no difference between a policy and itself', () => {
     const runs = [1, 2, 3].flatMap((seed) => ['a', 'b'].map((policy) => aRun(policy, seed, { costPerDay: 100 + seed, armCalls: seed })));
     const verdicts = compareRuns(['a', 'b'], runs).figures.flatMap(({ differences }) => differences.map(({ verdict }) => verdict));

@@ -3,6 +3,7 @@ import { writeFileSync, chmodSync } from 'node:fs';
 import { join } from 'node:path';
 import { rivalProgram } from '../../../commands/lab/rival-process.ts';
 import { CLIENT } from '../../../lab/client-files.ts';
+import { NO_CONTRACT } from '../../../lab/judge/price-list.ts';
 import type { Scenario } from '../../../lab/loads/load.ts';
 import { runInRealTime, type RunningProgram, type StartProgram } from '../../../lab/runs/real-time-run.ts';
 import { worldOfScenario } from '../../../lab/runs/scenario-world.ts';
@@ -55,7 +56,7 @@ function aProgram(
 }
 
 function play(start: StartProgram) {
-  return runInRealTime({ scenario: SCENARIO, seed: 1, name: 'ca', speed: 1, dir, start, ...clocks() });
+  return runInRealTime({ scenario: SCENARIO, seed: 1, contract: NO_CONTRACT, name: 'ca', speed: 1, dir, start, ...clocks() });
 }
 
 describe('a run in real time', () => {
