@@ -3,6 +3,7 @@
  * started or stopped.
  */
 import { describeDuty, type Duty } from './serving/duty.ts';
+import { asAutoscalerError } from '../lib/errors.ts';
 import { VERSION } from '../lib/version.ts';
 import { nodeGroupId } from '../domain/ids.ts';
 import type { LoopReport } from '../domain/loop-report.ts';
@@ -23,6 +24,7 @@ import type { DaemonDeps } from './daemon-deps.ts';
 export class ServedDaemon {
   readonly #deps: DaemonDeps;
   readonly #refreshes: RefreshRequests;
+  readonly #input: ApiInput;
   readonly #api: Api;
   readonly #startedAtMs: number;
   #http: HttpEndpoint | undefined;
@@ -40,6 +42,7 @@ export class ServedDaemon {
     this.#deps = deps;
     this.#startedAtMs = deps.clock.now();
     this.#configuration = { generation: 1, sinceMs: this.#startedAtMs };
+    this.#input = this.#composeInput();
     this.#api = this.#composeApi();
     this.#refreshes = new RefreshRequests({ clock: deps.clock, signal, start: (groups) => this.#startRefresh(groups) });
   }
@@ -89,6 +92,20 @@ export class ServedDaemon {
     this.#groups = new Set(observation.cloud.groups.map(({ id }) => id));
     this.#lastReport = { ...report, observation };
     this.#api.loopEnded();
+    this.#recordSavings();
+  }
+
+  /** A dry run also says what repacking would save, by the search of the page. A failed search leaves the record without it. */
+  #recordSavings(): void {
+    const { shadow, log } = this.#deps;
+    if (shadow?.wantsSavings !== true) return;
+    this.#input.prepare().then(
+      () => {
+        const estimate = this.#input.current()?.repackEstimate;
+        if (estimate !== undefined && shadow.wantsSavings) shadow.noteSavings(estimate);
+      },
+      (thrown: unknown) => log.warn({ error: asAutoscalerError(thrown).message }, 'What repacking would save could not be recorded'),
+    );
   }
 
   async close(): Promise<void> {
@@ -97,9 +114,9 @@ export class ServedDaemon {
     await this.#probes?.close();
   }
 
-  #composeApi(): Api {
+  #composeInput(): ApiInput {
     const { config, policy, decisions, advice, cloud, store, history, kubernetes, clock } = this.#deps;
-    const input = new ApiInput({
+    return new ApiInput({
       config,
       policy,
       report: () => this.#lastReport,
@@ -118,6 +135,11 @@ export class ServedDaemon {
         configuration: this.#configuration,
       }),
     });
+  }
+
+  #composeApi(): Api {
+    const { clock, decisions } = this.#deps;
+    const input = this.#input;
     return new Api({
       clock,
       input: () => input.current(),

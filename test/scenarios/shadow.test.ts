@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import type { Overview } from '../../src/api/documents/overview.ts';
 import type { ShadowReport } from '../../src/planning/shadow/report.ts';
 import type { PoolSpec } from '../../world/simulator/base/world-spec.ts';
 import { differencesFromApi } from '../api/schema-check.ts';
@@ -146,6 +147,11 @@ describe('the report about a dry run', () => {
         deployment({ name: 'agent', replicas: 2, cpu: '500m', spec: { ...onLogs, volumes: [{ name: 'data', emptyDir: {} }] } }),
       );
       await world.advance(2 * MINUTE);
+      // The report says what the page says: both have it of one search.
+      const page = (await (await fetch(`${world.daemon.url}/api/v1/overview`)).json()) as Overview;
+      const early = (await (await fetch(`${world.daemon.url}/api/v1/report?since=7d`)).json()) as ShadowReport;
+      expect(early.repacking?.text).toMatch(/^3 nodes, \d would do: \d+ a week less$/);
+      expect(page.repacking?.text).toBe(early.repacking?.text);
       world.world.cluster.apply(deployment({ name: 'web', replicas: 9, cpu: '1' }));
       await world.advance(58 * MINUTE);
       expect([capacity(world, 'general'), capacity(world, 'logs')]).toEqual([3, 2]);
@@ -177,6 +183,7 @@ describe('the report about a dry run', () => {
       expect(shown.code).toBe(0);
       expect(shown.out).toMatch(/^aks-autoscaler would have saved \d\.\d\d of cost \(\d+\.\d %\)\.\n/);
       expect(shown.out).toContain('node removed that the AKS autoscaler kept');
+      expect(shown.out.replaceAll('\n', ' ')).toMatch(/Repacking at 20\d\d-\S+ \S+ UTC: \d nodes, .*, with what is removed anyway\./);
       expect(world.writes()).toEqual([]);
     } finally {
       rmSync(directory, { recursive: true });

@@ -20,6 +20,15 @@ const line = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('free'), atMs, pool, node: text, why: text }),
   z.object({ kind: z.literal('free-end'), atMs, pool, node: text, how: z.enum(['removed', 'needed']), pods: count }),
   z.object({ kind: z.literal('gone'), atMs, pool, node: text, ours: text, dueMs: atMs.exactOptional() }),
+  z.object({
+    kind: z.literal('repacking'),
+    atMs,
+    text,
+    nodes: count,
+    needed: count,
+    perHour: z.number().exactOptional(),
+    leftOut: z.array(text).max(100),
+  }),
   z.object({ kind: z.literal('said'), atMs, about: text, reason: text, message: text }),
   z.object({ kind: z.literal('sample'), atMs, forMs: amount, waitedMs: amount, longestMs: amount, cost: amount.exactOptional() }),
 ]);

@@ -3,6 +3,7 @@
  * on request. Must not know what the lines mean.
  */
 import type { LoopReport } from '../../domain/loop-report.ts';
+import type { RepackEstimate } from '../../domain/repack.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { defined } from '../../lib/defined.ts';
 import { asAutoscalerError } from '../../lib/errors.ts';
@@ -10,7 +11,7 @@ import type { Log } from '../../telemetry/log.ts';
 import { compareShadow } from '../../planning/shadow/compare.ts';
 import type { ForeignStatement, ShadowLine } from '../../planning/shadow/record.ts';
 import type { ShadowReport } from '../../planning/shadow/report.ts';
-import { followLoop, openLines, type ShadowMemory } from '../../planning/shadow/shadow.ts';
+import { followLoop, openLines, savingsLine, type ShadowMemory } from '../../planning/shadow/shadow.ts';
 import { HistoryFiles } from './history-files.ts';
 import { readShadowLines } from './shadow-lines.ts';
 
@@ -21,6 +22,7 @@ const KEPT_MS = 8 * DAY_MS;
 const FILES = { fileMs: DAY_MS, keptMs: KEPT_MS + DAY_MS };
 /** About 30 MB. A quiet cluster has two thousand in eight days. */
 const MOST_LINES = 100_000;
+const SAVINGS_EVERY_MS = 3_600_000;
 const READ_EVERY_MS = 60_000;
 /** The `source` of the events of AKS's own autoscaler. */
 const OTHER = 'cluster-autoscaler';
@@ -80,6 +82,20 @@ export class ShadowRecord {
     this.#forgetOld();
     if (lines.length > 0) this.#files?.append(lines, this.#poolsBefore(lines));
     this.#readStatements();
+  }
+
+  /** Whether what repacking would save was not recorded lately. */
+  get wantsSavings(): boolean {
+    const last = this.#lines.findLast(({ kind }) => kind === 'repacking');
+    return last === undefined || Math.abs(this.#deps.clock.now() - last.atMs) >= SAVINGS_EVERY_MS;
+  }
+
+  /** What a search found just now. */
+  noteSavings(estimate: RepackEstimate): void {
+    const { currency } = this.#deps;
+    const line = savingsLine(estimate, currency);
+    this.#lines.push(line);
+    this.#files?.append([line]);
   }
 
   /** @throws nothing; a record that begins later says so. */

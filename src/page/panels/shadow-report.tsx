@@ -45,7 +45,7 @@ export function ShadowReportPanel({ minute }: { readonly minute: number }) {
 
 function Compared({ report, span }: { readonly report: ShadowReport; readonly span: Span }) {
   const [kind, setKind] = useState<DisagreementKind>();
-  const { disagreements, assumptions, sizesWithoutPrice, currency } = report;
+  const { disagreements, assumptions, sizesWithoutPrice, currency, repacking } = report;
   return (
     <>
       <div class="lead">
@@ -57,6 +57,11 @@ function Compared({ report, span }: { readonly report: ShadowReport; readonly sp
       <div class="scroll">
         <Totals report={report} />
       </div>
+      {repacking !== undefined && (
+        <p title={repacking.leftOut.join('\n')}>
+          With repacking, as of <Clock ms={repacking.atMs} />: {repacking.text}, with what is removed anyway.
+        </p>
+      )}
       {disagreements.length > 0 && <Kinds all={disagreements} kind={kind} setKind={setKind} />}
       {disagreements.length > 0 && (
         <OneByOne all={disagreements.filter((each) => kind === undefined || each.kind === kind)} currency={currency} />

@@ -23,6 +23,7 @@ const ASSUMPTIONS = [
 export function compareShadow(input: CompareInput): ShadowReport {
   const all = new Ledger(input);
   for (const line of input.lines) if (line.kind === 'said') all.said.push(line);
+  for (const line of input.lines) if (line.kind === 'repacking') noteSavings(all, line);
   const inside = input.lines.filter(({ atMs }) => atMs >= input.sinceMs);
   for (const line of input.lines) if (line.kind === 'pools' && line.atMs < input.sinceMs) notePools(all, line);
   for (const line of inside) readLine(all, line);
@@ -34,6 +35,10 @@ export function compareShadow(input: CompareInput): ShadowReport {
 function notePools(all: Ledger, { pools, currency }: Extract<ShadowLine, { kind: 'pools' }>): void {
   for (const each of pools) all.pools.set(each.pool, each);
   all.currency = currency;
+}
+
+function noteSavings(all: Ledger, { kind: _kind, ...savings }: Extract<ShadowLine, { kind: 'repacking' }>): void {
+  all.repacking = savings;
 }
 
 function readLine(all: Ledger, line: ShadowLine): void {
@@ -68,6 +73,7 @@ function readLine(all: Ledger, line: ShadowLine): void {
     case 'gone':
       removedOnlyThere(all, line);
       return;
+    case 'repacking':
     case 'said':
   }
 }
@@ -287,6 +293,7 @@ function reportOf(all: Ledger): ShadowReport {
       nodesRemoved: ours.removed,
     },
     disagreements: found.toSorted((left, right) => left.atMs - right.atMs),
+    ...defined({ repacking: all.repacking }),
     sizesWithoutPrice: [
       ...new Set([...all.pools.values()].flatMap(({ perHour, vmSize }) => (perHour === undefined ? [vmSize] : []))),
     ].sort(),

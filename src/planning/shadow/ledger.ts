@@ -1,5 +1,5 @@
 /** What is open while the lines of a record are compared: wishes, removals, and the facts that both sides' totals are made from. */
-import type { RecordedPool, ShadowLine, SizeLine } from './record.ts';
+import type { RecordedPool, RecordedSavings, ShadowLine, SizeLine } from './record.ts';
 import type { Disagreement } from './report.ts';
 
 const HOUR_MS = 3_600_000;
@@ -29,6 +29,8 @@ export class Ledger {
   readonly wishes = new Map<string, Wish>();
   readonly frees = new Map<string, { readonly atMs: number; readonly pool: string; readonly why: string }>();
   currency: string | undefined;
+  /** Of the last search. */
+  repacking: RecordedSavings | undefined;
   readonly said: Extract<ShadowLine, { kind: 'said' }>[] = [];
   ours = { added: 0, removed: 0 };
   theirs = { added: 0, removed: 0, cost: undefined as number | undefined, waitedMs: 0, longestMs: 0, seenMs: 0 };

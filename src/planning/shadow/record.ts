@@ -13,6 +13,18 @@ export interface RecordedPool {
   readonly perHour?: number;
 }
 
+export interface RecordedSavings {
+  readonly atMs: number;
+  /** `41 nodes, 29 would do: 480 EUR a week less`. */
+  readonly text: string;
+  readonly nodes: number;
+  readonly needed: number;
+  /** Saved money. Absent unless each node has a price. */
+  readonly perHour?: number;
+  /** What keeps the other nodes, a sentence each, the largest unused part first. */
+  readonly leftOut: readonly string[];
+}
+
 /** A size that was changed by the other autoscaler, or by anyone else. */
 export interface SizeLine {
   readonly kind: 'size';
@@ -70,6 +82,8 @@ export type ShadowLine =
       readonly ours: string;
       readonly dueMs?: number;
     }
+  /** What repacking would save in every pool, by the search that would act, as `plan` and the page say it. */
+  | ({ readonly kind: 'repacking' } & RecordedSavings)
   /** What the other autoscaler says in its events. */
   | { readonly kind: 'said'; readonly atMs: number; readonly about: string; readonly reason: string; readonly message: string }
   /** What was real in a span of time that ended at `atMs`. */

@@ -1,4 +1,6 @@
 /** The comparison of a dry run with what others did, as `report --json` prints it. Plain values. */
+import type { RecordedSavings } from './record.ts';
+
 /** What the two sides disagree about. A closed set: reports group by it. */
 export type DisagreementKind =
   | 'increase earlier'
@@ -49,6 +51,8 @@ export interface ShadowReport {
   readonly ours: SideTotals;
   /** The oldest first. */
   readonly disagreements: readonly Disagreement[];
+  /** What repacking would save beside the decisions above, as of the last search. If absent, none was recorded. */
+  readonly repacking?: RecordedSavings;
   readonly sizesWithoutPrice: readonly string[];
   readonly assumptions: readonly string[];
 }

@@ -2,15 +2,18 @@
  * Follows the loops of a dry run and writes down, line by line, what it would have done and what others did. Pure: the memory is
  * an input. Must not know files, nor how the lines are compared.
  */
+import { defined } from '../../lib/defined.ts';
 import { compareText } from '../../lib/comparison.ts';
 import { NO_PRICES } from '../../domain/policy.ts';
 import type { NodeGroupId, NodeName } from '../../domain/ids.ts';
 import type { LoopReport } from '../../domain/loop-report.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
+import type { RepackEstimate } from '../../domain/repack.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { Removal, ScaleDownPlan, ScaleUpPlan } from '../../domain/plan.ts';
 import { priceOf } from '../expanders/node-price.ts';
 import { describeSkip } from '../explain/describe-reasons.ts';
+import { describeEstimate, describeRepackBlocker } from '../explain/repack-words.ts';
 import { explainNodes } from '../explain/unremovable-nodes.ts';
 import { addSample, emptySample, sampleLines, type RunningSample } from './sample.ts';
 import type { ForeignStatement, RecordedPool, ShadowLine } from './record.ts';
@@ -52,6 +55,22 @@ interface NodeOpinion {
 /** What is not written yet: the sample that is not full. */
 export function openLines({ sample }: ShadowMemory): readonly ShadowLine[] {
   return sampleLines(sample);
+}
+
+/** Blockers in a line, at most. */
+const MOST_LEFT_OUT = 10;
+
+export function savingsLine(estimate: RepackEstimate, currency: string | undefined): Extract<ShadowLine, { kind: 'repacking' }> {
+  const { atMs, nodes, needed, saved, blockers } = estimate;
+  return {
+    kind: 'repacking',
+    atMs,
+    text: describeEstimate(estimate, currency),
+    nodes,
+    needed,
+    ...defined({ perHour: saved.perHour }),
+    leftOut: blockers.slice(0, MOST_LEFT_OUT).map((blocker) => describeRepackBlocker(blocker, currency)),
+  };
 }
 
 export interface FollowedLoop {

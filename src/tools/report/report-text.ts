@@ -28,6 +28,7 @@ export function renderReport({ report, all, nowMs, from }: ReportView): string {
     paragraph(scopeOf(report)),
     totalsTable(report),
     kindsTable(report),
+    savingsLines(report, all),
     ...(all ? disagreements.map((each) => oneByOne(each, { nowMs, currency: report.currency })) : []),
     `\n${paragraph(`Estimated: ${report.assumptions.join('; ')}.`)}`,
     ...(report.sizesWithoutPrice.length === 0
@@ -37,6 +38,16 @@ export function renderReport({ report, all, nowMs, from }: ReportView): string {
     from,
   ];
   return `${parts.filter((part) => part !== '').join('\n')}\n`;
+}
+
+const MOST_LEFT_OUT = 3;
+
+/** As `plan` says it. */
+function savingsLines({ repacking }: ShadowReport, all: boolean): string {
+  if (repacking === undefined) return '';
+  const { atMs, text: found, leftOut } = repacking;
+  const shown = leftOut.slice(0, all ? leftOut.length : MOST_LEFT_OUT);
+  return `\n${[`Repacking at ${moment(atMs)}: ${found}, with what is removed anyway.`, ...shown.map((what) => `- Left out: ${what}.`)].map((line) => paragraph(line)).join('\n')}`;
 }
 
 function scopeOf({ fromMs, toMs, isPartial, pools, disagreements, seenMs }: ShadowReport): string {

@@ -10,10 +10,20 @@ import { START_MS } from '../../support/builders.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { silentLog } from '../../support/silent-log.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
+import type { RepackSet } from '../../../src/domain/repack.ts';
 import { NO_PRICES } from '../../../src/domain/policy.ts';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
+
+const SET: RepackSet = {
+  remove: [],
+  add: undefined,
+  saved: { nodes: 12, cpuMillis: 48_000, perHour: 480 / 168 },
+  pods: 3,
+  disruption: 3,
+  score: 4,
+};
 
 let directory: string;
 let clock: FakeClock;
@@ -73,6 +83,37 @@ describe('the record of a dry run', () => {
     expect(report.theirs.nodesAdded).toBe(84);
     expect(readdirSync(directory).length).toBeLessThanOrEqual(10);
     expect(readdirSync(directory).reduce((sum, name) => sum + statSync(join(directory, name)).size, 0)).toBeLessThan(2 ** 20);
+  });
+
+  it('has what repacking would save, searched again after an hour, also after a restart and a clock that was set back', async () => {
+    const estimate = {
+      atMs: clock.now(),
+      nodes: 41,
+      needed: 29,
+      saved: { nodes: 12, cpuMillis: 48_000, perHour: 480 / 168 },
+      cutShort: false,
+      sets: [SET],
+      blockers: [],
+    };
+    const first = aRecord();
+    expect(first.wantsSavings).toBe(true);
+    first.noteSavings(estimate);
+    expect(first.wantsSavings).toBe(false);
+    await first.close();
+    const second = aRecord();
+    await second.restore();
+    expect(second.wantsSavings).toBe(false);
+    expect(askedFor(second, 1).repacking).toMatchObject({
+      text: '41 nodes, 29 would do: 480 EUR a week less',
+      nodes: 41,
+      needed: 29,
+      leftOut: [],
+    });
+    await clock.advance(HOUR);
+    expect(second.wantsSavings).toBe(true);
+    second.noteSavings({ ...estimate, atMs: clock.now() + 2 * HOUR });
+    expect(second.wantsSavings).toBe(true);
+    await second.close();
   });
 
   it('goes on in the next process', async () => {

@@ -181,6 +181,20 @@ describe('the totals', () => {
     expect(compareShadow({ lines: [POOLS], sinceMs: 0, nowMs: HOUR })).not.toHaveProperty('currency');
   });
 
+  it('have what the last search of a repack found, also from before the report, and nothing else changes', () => {
+    const found = { kind: 'repacking', nodes: 3, needed: 2, leftOut: [] } as const;
+    const searches: readonly ShadowLine[] = [
+      { ...found, atMs: MINUTE, text: 'older' },
+      { ...found, atMs: 2 * MINUTE, text: 'newer', perHour: 1 },
+    ];
+    const all = [POOLS, ...lines].toSorted((left, right) => left.atMs - right.atMs);
+    const within = { sinceMs: 15 * MINUTE, nowMs: 2 * HOUR };
+    expect(compareShadow({ lines: [...searches, ...all], ...within })).toEqual({
+      ...compareShadow({ lines: all, ...within }),
+      repacking: { atMs: 2 * MINUTE, text: 'newer', nodes: 3, needed: 2, perHour: 1, leftOut: [] },
+    });
+  });
+
   it('begin where the record begins, or at the time that was asked for', () => {
     expect(compared(lines)).toMatchObject({ fromMs: 0, isPartial: false, seenMs: 10 * MINUTE, pools: 2 });
     const later = compareShadow({ lines: [POOLS, ...lines], sinceMs: 15 * MINUTE, nowMs: 2 * HOUR });

@@ -75,6 +75,28 @@ From here.
 `);
   });
 
+  it('says what repacking would save, as plan does, with what keeps the other nodes', () => {
+    const leftOut = ['a', 'b', 'c', 'd'].map((reason) => `3 nodes stay: ${reason}`);
+    const repacking = {
+      atMs: END - 1_800_000,
+      text: '41 nodes, 29 would do: 480 USD a week less',
+      nodes: 41,
+      needed: 29,
+      perHour: 2.86,
+      leftOut,
+    };
+    const text = shown({ repacking });
+    expect(text).toContain(`
+Repacking at 2026-11-22 11:30 UTC: 41 nodes, 29 would do: 480 USD a week less, with what is removed
+anyway.
+- Left out: 3 nodes stay: a.
+- Left out: 3 nodes stay: b.
+- Left out: 3 nodes stay: c.
+`);
+    expect(text).not.toContain('stay: d');
+    expect(shown({ repacking }, true)).toContain('stay: d');
+  });
+
   it.each<[string, Partial<ShadowReport>, RegExp]>([
     ['both sides alike', { disagreements: [] }, /^aks-autoscaler would have done what the AKS autoscaler did: no disagreement\./],
     [

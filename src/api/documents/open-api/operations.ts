@@ -108,6 +108,7 @@ const REPORT = object({
       podMinutes: amount,
     }),
   ),
+  'repacking?': object({ atMs: amount, text, nodes: count, needed: count, 'perHour?': amount, leftOut: list(text) }),
   sizesWithoutPrice: list(text),
   assumptions: list(text),
 });
