@@ -39,10 +39,11 @@ export function isLive(key: string, running: Config, next: Config): boolean {
   return !RESTART_KEYS[section].some((waits) => waits === name);
 }
 
-/** A new chain is live, unless it needs priority rules or prices that are not read yet. */
+/** A new chain is live, unless it needs priority rules, prices or placement scores that are not read yet. */
 function takesChain(running: Config, next: Config): boolean {
   const readsPrices = ({ azure: { retailPrices: list } }: Config): boolean => list !== undefined && list.byDefault !== true;
-  return usesPriority(running) === usesPriority(next) && readsPrices(running) === readsPrices(next);
+  const isSame = (read: (config: Config) => boolean): boolean => read(running) === read(next);
+  return isSame(usesPriority) && isSame(readsPrices) && isSame(({ azure }) => azure.placementScores);
 }
 
 function usesPriority({ policy }: Config): boolean {

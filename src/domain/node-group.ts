@@ -118,6 +118,13 @@ export function withTags(
   return { ...Object.fromEntries(kept), ...changed };
 }
 
+/**
+ * How likely Azure says it is that VMs of a Spot size come and stay, the best first. `Restricted`: the subscription cannot have the size
+ * there.
+ */
+export const PLACEMENT_SCORES = ['High', 'Medium', 'Low', 'Restricted'] as const;
+export type PlacementScore = (typeof PLACEMENT_SCORES)[number];
+
 /** One pool, as frozen in an Observation. */
 export interface NodeGroup {
   readonly id: NodeGroupId;
@@ -145,6 +152,8 @@ export interface NodeGroup {
   /** The hardware that sizes share, and how much of it one takes. undefined: unknown. */
   readonly sizeFamily: SizeFamily | undefined;
   readonly zones: readonly string[];
+  /** Of its size in the best of its zones. undefined: it is not a Spot pool, or its score is not asked for or not known. */
+  readonly placementScore: PlacementScore | undefined;
   readonly options: NodeGroupOptions;
   /** Why it does not change now. */
   readonly blocks: GroupBlocks;
@@ -162,6 +171,7 @@ export type UnknownOfGroup =
   | 'maxFrom'
   | 'agentPool'
   | 'sizeFamily'
+  | 'placementScore'
   | 'schedule'
   | 'aksCount';
 
@@ -173,6 +183,7 @@ export const NOTHING_KNOWN: Readonly<Record<UnknownOfGroup, undefined>> = {
   maxFrom: undefined,
   agentPool: undefined,
   sizeFamily: undefined,
+  placementScore: undefined,
   schedule: undefined,
   aksCount: undefined,
 };

@@ -1,6 +1,6 @@
 /** What a loop is going to do, and why. Plans are values: recorded, compared, replayed, and the source of events. */
 import type { InstanceKey, NodeGroupId, NodeName } from './ids.ts';
-import type { DrainOptions } from './node-group.ts';
+import type { DrainOptions, PlacementScore } from './node-group.ts';
 import type { Pod } from './pod.ts';
 import type { BlockingPodReason, PodVerdict, SkipReason, UnremovableReason } from './reasons.ts';
 
@@ -43,6 +43,8 @@ export interface ScoredOption {
   readonly priority?: number;
   /** Absent if the VM size has no price. */
   readonly cost?: OptionCost;
+  /** Azure's placement score of the group. Absent if there is none. */
+  readonly placementScore?: PlacementScore;
 }
 
 /** The subject of a plan's note; a closed set, used as a metric label. */

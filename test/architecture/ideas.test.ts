@@ -56,6 +56,7 @@ const GROUP: Readonly<Record<keyof NodeGroup, string>> = {
   priority: 'template',
   sizeFamily: 'closure',
   zones: 'template',
+  placementScore: 'evidence',
   options: 'node group',
   blocks: 'block',
   schedule: 'schedule',

@@ -106,6 +106,7 @@ export async function meet(rest: Partial<AzureOptions> = {}, spec: WorldSpec = S
       writePath: 'vmss',
       syncAgentPoolCount: false,
       activityLog: false,
+      placementScores: false,
       nodeGroups: [],
       discovery: [{ selectors: [{ key: 'cluster-autoscaler-enabled', value: 'true' }], min: undefined, max: undefined }],
       requestTimeoutMs: 30_000,

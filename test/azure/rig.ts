@@ -62,6 +62,7 @@ export function options(arm: ScriptedArm, rest: Partial<AzureOptions> = {}): Azu
     writePath: 'vmss',
     syncAgentPoolCount: false,
     activityLog: false,
+    placementScores: false,
     nodeGroups: [{ name: USER_POOL, min: 1, max: 10 }],
     discovery: [],
     requestTimeoutMs: 30_000,

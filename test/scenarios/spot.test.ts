@@ -119,3 +119,14 @@ function stopped(world: VirtualRun): number {
   const set = world.world.arm.control.state().sets.find(({ pool }) => pool === 'spot');
   return set?.instances.filter(({ power }) => power === 'deallocated').length ?? 0;
 }
+
+it('Spot pools with a better placement score grow first, and the answer of explain has the score', async () => {
+  const stock = { 'Standard_D4s_v5/1': 2, 'Standard_D4s_v5/2': 90 };
+  const pools = ['1', '2'].map((zone) => aPool({ name: `spot${zone}`, count: 0, priority: 'Spot', zones: [zone] }));
+  const world = await startedWorld({ spec: worldOf(pools, { stock }), flags: ['--expander=placement,least-waste'] });
+  world.world.cluster.apply(web(3));
+  await world.until('all bound', () => bound(world, 'web') === 3, 5 * MINUTE);
+  expect([capacity(world, 'spot1'), capacity(world, 'spot2')]).toEqual([0, 3]);
+  const answer = await (await fetch(`${world.daemon.url ?? ''}/api/v1/pools/spot1`)).text();
+  expect(answer).toContain('"placementScore":"Low"');
+});

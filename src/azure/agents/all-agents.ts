@@ -4,8 +4,10 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { agentPoolsAgent, listSkus, scaleSetsAgent, type AgentDeps } from './agents.ts';
 import type { QuotaLedger } from '../sizes/core-quotas.ts';
+import { placementAgent } from './placement-agent.ts';
 import { skusAgent } from './sku-agent.ts';
 import type { SharedTexts } from '../../domain/ports/shared-text.ts';
+import type { PlacementScores } from '../sizes/spot-placements.ts';
 import type { SkuCatalog } from '../sizes/sku-catalog.ts';
 import type { SizeKnowledge } from '../sizes/size-knowledge.ts';
 import { readsBetweenLists, spotSizesAgent } from './spot-scale-sets.ts';
@@ -24,6 +26,8 @@ export interface AllAgentsDeps {
   readonly usageDoubtedAtMs: () => number;
   /** undefined: prices are not read. */
   readonly prices: { agent(): CachingAgent } | undefined;
+  /** Azure's scores of the sizes of Spot pools; read only where an expander compares them. */
+  readonly placements: Pick<PlacementScores, 'places' | 'keep'>;
   /** Requests a GET of this scale set. */
   readonly setDue: (key: string) => void;
   readonly keepPools: (pools: AgentPools) => void;
@@ -42,8 +46,13 @@ export function allAgents(deps: AllAgentsDeps): readonly CachingAgent[] {
     sizesAgent(deps),
     usagesAgent(deps),
     ...(prices === undefined ? [] : [prices.agent()]),
+    ...(agents.options.placementScores ? [placementsAgent(deps)] : []),
     ...(name === undefined || resourceGroup === undefined ? [] : [agentPoolsAgent(agents, { resourceGroup, name }, deps.keepPools)]),
   ];
+}
+
+function placementsAgent({ agents, placements }: AllAgentsDeps): CachingAgent {
+  return placementAgent({ ...agents, places: () => placements.places(), keep: (rows, atMs) => placements.keep(rows, atMs) });
 }
 
 function usagesAgent({ agents, clock, shared, quota, usageDoubtedAtMs }: AllAgentsDeps): CachingAgent {

@@ -14,6 +14,7 @@ export type ArmOperation =
   | 'listUsages'
   | 'getReservationGroup'
   | 'listReservations'
+  | 'getPlacementScores'
   | 'listAgentPools'
   | 'getAgentPool'
   | 'putAgentPool'
@@ -49,6 +50,8 @@ export const OPERATIONS: Readonly<Record<ArmOperation, OperationRateLimit>> = {
   // Only if a pool names a capacity reservation group.
   getReservationGroup: { family: 'GetCapacityReservation', access: 'read' },
   listReservations: { family: 'GetCapacityReservation', access: 'read' },
+  // Only if an expander compares placement scores. A POST that changes nothing; its limit has no documented name.
+  getPlacementScores: { family: 'SpotPlacementScores', access: 'read' },
   listAgentPools: { family: 'AgentPools', access: 'read' },
   getAgentPool: { family: 'GetAgentPool', access: 'read' },
   // A burst of 20, then one per minute and pool.

@@ -100,6 +100,8 @@ export interface AzureOptions {
   readonly syncAgentPoolCount: boolean;
   /** Whether the names of other writers are looked up in the activity log. */
   readonly activityLog: boolean;
+  /** Whether Azure's placement scores of the sizes of Spot pools are read: an expander compares them. */
+  readonly placementScores: boolean;
   /** Nothing is ever written: pools that AKS's own autoscaler scales are node groups with its limits. If absent, they are frozen. */
   readonly adoptsManagedPools?: boolean;
   readonly nodeGroups: readonly ExplicitNodeGroup[];

@@ -9,6 +9,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { asAutoscalerError, AutoscalerError } from '../../lib/errors.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { listSkus } from '../agents/agents.ts';
+import { askPlacement } from '../agents/placement-agent.ts';
 import { ArmCalls } from '../arm/arm-client.ts';
 import { isRecord, jsonOf } from '../arm/error-bodies.ts';
 import type { ArmOperation } from '../arm/call-list.ts';
@@ -17,6 +18,7 @@ import { PageAddresses } from '../arm/request-addresses.ts';
 import { claimsOfToken, createClients, createCredential } from '../arm/sdk-clients.ts';
 import type { AzureOptions } from '../arm/options.ts';
 import { readPools, type PoolDiagnosisDeps, type DiagnosedPools } from './pool-diagnosis.ts';
+import type { PlacementRow, SpotPlace } from '../sizes/placement-scores.ts';
 import type { SkuCatalog } from '../sizes/sku-catalog.ts';
 import { signInFailure } from '../arm/sign-in-errors.ts';
 
@@ -65,6 +67,8 @@ export interface AzureDiagnosis {
   quotas(signal: AbortSignal): Promise<ReadResult<readonly QuotaUsage[]>>;
   /** The VM sizes of the region. */
   sizes(signal: AbortSignal): Promise<ReadResult<SkuCatalog>>;
+  /** Azure's placement scores of one size, by place. */
+  placementScores(place: SpotPlace, signal: AbortSignal): Promise<ReadResult<readonly PlacementRow[]>>;
 }
 
 interface DiagnosisDeps {
@@ -104,6 +108,7 @@ export function diagnoseAzure({ options, clock, metrics }: DiagnosisDeps): Azure
       ),
     quotas: (signal) => resultOf(() => readQuotas(deps, signal)),
     sizes: (signal) => resultOf(() => listSkus({ ...deps, clock }, signal)),
+    placementScores: ({ vmSize, isZonal }, signal) => resultOf(() => askPlacement(deps, { sizes: [vmSize], isZonal }, signal)),
   };
 }
 

@@ -20,6 +20,7 @@ import { placedZones } from '../rows/zone-placement.ts';
 import type { Sku } from '../sizes/sku-catalog.ts';
 import type { SizeKnowledge } from '../sizes/size-knowledge.ts';
 import { poolOf, writePathTag } from '../rows/tags.ts';
+import type { SpotPool } from '../sizes/spot-placements.ts';
 import type { ReservingGroup } from './reserved-capacity.ts';
 import type { KnownGroups } from './known-groups.ts';
 import type { VmsPools } from './vms-pools.ts';
@@ -168,11 +169,29 @@ export class GroupFacts {
           key: group.key,
           reservationGroup,
           vmSize,
-          zones: this.placedZonesOf(group) ?? row?.zones ?? pool?.zones ?? [],
+          zones: this.#zonesOf(group),
           target: targetOf(group.key),
         },
       ];
     });
+  }
+
+  /** The Spot groups whose size is known. */
+  spotPools(): readonly SpotPool[] {
+    return [...this.#deps.known.groups()].flatMap((group) => this.spotPoolOf(group) ?? []);
+  }
+
+  /** undefined: it is not a Spot group, or its size is not known. */
+  spotPoolOf(group: RegisteredGroup): SpotPool | undefined {
+    if (this.#priorityOf(group) !== 'Spot') return undefined;
+    const row = this.#rowOf(group);
+    const vmSize = row?.vmSize ?? group.key.split('/')[1] ?? '';
+    return vmSize === '' ? undefined : { vmSize, zones: this.#zonesOf(group) };
+  }
+
+  /** Zone numbers that new nodes may be in; empty: the group is not zonal. */
+  #zonesOf(group: RegisteredGroup): readonly string[] {
+    return this.placedZonesOf(group) ?? this.#rowOf(group)?.zones ?? this.poolOf(group)?.zones ?? [];
   }
 
   /** The known quotas that the groups use. */

@@ -36,6 +36,7 @@ import { ReadsAfterIncrease } from './reads-after-increase.ts';
 import { createRetailPrices, type RetailPrices } from '../prices/price-cache.ts';
 import { allAgents } from '../agents/all-agents.ts';
 import { reservationsAgent, type ReservationReading } from '../agents/reservations-agent.ts';
+import { PlacementScores } from '../sizes/spot-placements.ts';
 import { ReservedCapacities } from './reserved-capacity.ts';
 import type { SharedTexts } from '../../domain/ports/shared-text.ts';
 import type { SkuCatalog } from '../sizes/sku-catalog.ts';
@@ -81,6 +82,7 @@ export class AzureInventory {
   readonly vmsPools: VmsPools;
   readonly quota = new QuotaLedger();
   readonly reservations: ReservedCapacities;
+  readonly placements: PlacementScores;
   /** undefined: prices are not read. */
   readonly prices: RetailPrices | undefined;
   readonly facts: GroupFacts;
@@ -149,6 +151,7 @@ export class AzureInventory {
       groups: () => facts.reservingGroups((key) => seen.targetOf(key)),
       groupOfVm: (armId) => seen.groupOfVm(armId),
     });
+    this.placements = new PlacementScores(() => facts.spotPools());
     this.prices = createRetailPrices(deps, () => [...known.groups()].flatMap((group) => facts.skuOf(group)?.name ?? []));
     this.#addAgents(deps.shared ?? {});
     scheduler.select(options.agents);
@@ -238,6 +241,7 @@ export class AzureInventory {
       usageDoubtedAtMs: () => this.usageDoubt.sinceMs,
       quota: this.quota,
       prices: this.prices?.cache,
+      placements: this.placements,
       setDue: (key) => this.#wantSet(key),
       keepPools: (pools) => this.#keepPools(pools),
       sizes: this.#sizes,

@@ -26,6 +26,7 @@ export const SKUS_AGENT = 'skus';
 export const VMS_AGENT = 'vms';
 export const USAGE_AGENT = 'usage';
 export const RESERVATIONS_AGENT = 'capacityReservations';
+export const PLACEMENT_AGENT = 'placementScores';
 export const PRICES_AGENT = 'prices';
 
 const AGENTS = [
@@ -36,6 +37,7 @@ const AGENTS = [
   VMS_AGENT,
   USAGE_AGENT,
   RESERVATIONS_AGENT,
+  PLACEMENT_AGENT,
   PRICES_AGENT,
 ];
 

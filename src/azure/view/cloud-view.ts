@@ -187,6 +187,7 @@ export class CloudViewBuilder {
         deletion: this.#deps.shares.waitingReason(writtenKeyOf(group)),
       },
       schedule,
+      placementScore: store.placements.scoreOf(() => store.facts.spotPoolOf(group), context.nowMs),
       allowedSize: allowedSize(group, store),
       namedOptions: store.selection.nodeGroupOptions,
       clusterLabels: this.#clusterLabels.labelsFor(source?.os),
@@ -226,6 +227,7 @@ export class CloudViewBuilder {
         ? previous?.group.template
         : buildGroupTemplate(this.#deps, input, this.#sourceOf(input)),
       ...this.#size(input),
+      placementScore: input.placementScore,
       options: {
         ...nodeGroupOptionsOf(group.key, tagsOf(input), input.namedOptions),
         ...defined({ headroom: schedule?.headroom?.value, repack: schedule?.repack?.value === 'off' ? false : undefined }),

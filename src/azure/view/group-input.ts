@@ -20,6 +20,7 @@ export interface GroupInput extends GroupTemplateInput {
   readonly blocks: GroupBlocks;
   /** What rules say of the group now. */
   readonly schedule: GroupSchedule | undefined;
+  readonly placementScore: NodeGroup['placementScore'];
   /** What AKS allows this group to have. */
   readonly allowedSize: number;
   /** The user's options of groups: the same object until they change. */

@@ -55,6 +55,7 @@ export function azureSectionOf(
     rateLimit: azure.rateLimit,
     readRetries: azure.readRetries,
     userAgentSuffix: azure.userAgentSuffix,
+    placementScores: scaleUp.expanders.includes('placement'),
     retailPrices: priceListOf(scaleUp, isPublicEndpoint(armEndpoint)),
   };
 }

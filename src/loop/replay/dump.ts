@@ -87,8 +87,8 @@ type StoredObservation = Omit<Observation, 'cloud'> & {
 function storedObservation(observation: Observation): StoredObservation {
   const { cloud } = observation;
   const groups = cloud.groups.map(
-    ({ blocks, poolLimit, configuredMax, sharedPool, maxFrom, agentPool, sizeFamily, schedule, aksCount, ...group }) => {
-      const known = defined({ poolLimit, configuredMax, sharedPool, maxFrom, agentPool, sizeFamily, schedule, aksCount });
+    ({ blocks, poolLimit, configuredMax, sharedPool, maxFrom, agentPool, sizeFamily, placementScore, schedule, aksCount, ...group }) => {
+      const known = defined({ poolLimit, configuredMax, sharedPool, maxFrom, agentPool, sizeFamily, placementScore, schedule, aksCount });
       return { ...group, ...blockTexts(blocks), ...known };
     },
   );

@@ -1,6 +1,6 @@
 /** What `explain` says about a pool. */
 import type { PoolAnswer } from '../../planning/explain/answers/pool-answer.ts';
-import { describeDiscount, describePaid, describeReservedRoom, formatAmount } from '../../planning/explain/amounts.ts';
+import { describeDiscount, describePaid, describePlacement, describeReservedRoom, formatAmount } from '../../planning/explain/amounts.ts';
 import { Money, PoolBar, Time } from '../parts/parts.tsx';
 import { Facts, type Fact, Section } from '../parts/sections.tsx';
 import { counted, formatAge, formatCount } from '../parts/text.ts';
@@ -21,6 +21,7 @@ export function PoolBody({ pool }: { readonly pool: PoolAnswer }) {
     ['Counts', `Azure ${pool.target ?? 'unknown'}, AKS ${pool.aksCount ?? 'unknown'}, nodes ${pool.registered}`],
     ['Size', `${pool.vmSize}, ${pool.priority}`],
     ['Zones', pool.zones.join(', ') || undefined],
+    ['Placement', describePlacement(pool.placementScore)],
     [
       'Price',
       pool.perHour === undefined ? undefined : (

@@ -3,6 +3,7 @@
  * or how an option was estimated.
  */
 import { configError, type AutoscalerError } from '../../lib/errors.ts';
+import { PLACEMENT_SCORES } from '../../domain/node-group.ts';
 import type { ScoredOption } from '../../domain/plan.ts';
 import type { ExpanderName } from '../../domain/policy.ts';
 import type { Random } from '../../lib/random.ts';
@@ -24,6 +25,13 @@ const keepLeastNodes: Expander = (options) =>
 
 /** Most pods helped. */
 const keepMostPods: Expander = (options) => keepLeast(options, (option) => -option.pods);
+
+/** What Azure's placement scores put behind another option goes. An option without a score stays: nothing is known against it. */
+const keepBestPlaced: Expander = (options) => {
+  const best = PLACEMENT_SCORES.find((score) => options.some(({ placementScore }) => placementScore === score));
+  // guard: an option without a placement score is not dropped for its placement
+  return options.filter(({ placementScore: score }) => score === undefined || score === best);
+};
 
 /** A random option. The same seed chooses the same option in whatever order the options come. */
 function keepRandom(random: Random): Expander {
@@ -67,12 +75,14 @@ function createExpander(name: ExpanderName, random: Random): Expander {
       return keepHighestPriority;
     case 'price':
       return keepBestPriced;
+    case 'placement':
+      return keepBestPlaced;
   }
 }
 
 function invalidChain(problem: string): AutoscalerError {
   return configError(
-    `scaleUp.expanders: ${problem}. Accepted: priority, price, least-waste, least-nodes and most-pods, each once, and random as the last.`,
+    `scaleUp.expanders: ${problem}. Accepted: priority, price, placement, least-waste, least-nodes and most-pods, each once, and random as the last.`,
   );
 }
 

@@ -1,4 +1,5 @@
 /** Amounts of resources for people: both sides of a comparison in one unit, CPU with at most 2 decimals, memory with 1. */
+import type { NodeGroup } from '../../domain/node-group.ts';
 import type { PaidUse } from '../facts/paid-nodes.ts';
 import type { NodePrice } from '../expanders/node-price.ts';
 import type { ReservedCapacity } from '../../domain/quotas-and-prices.ts';
@@ -60,6 +61,11 @@ function rounded(value: number, decimals: number): number {
 /** What a text adds to a price. Empty if nothing is taken off. */
 export function describeDiscount(discount: NodePrice['discount']): string {
   return discount === undefined ? '' : `: list price ${discount.listPerHour}, ${discount.percent} % off by configuration`;
+}
+
+/** What Azure says of new Spot VMs of a pool. undefined: nothing is known. */
+export function describePlacement(score: NodeGroup['placementScore']): string | undefined {
+  return score === undefined ? undefined : `Azure's score of new Spot VMs is ${score}`;
 }
 
 /** How many of the paid nodes of a size are used, and what the next nodes cost. */

@@ -21,6 +21,7 @@ import {
   linkedResources,
   NODE_GROUP_ACTIONS,
   OPERATIONS_READ,
+  placementCheck,
   reservationCheck,
   subscriptionReadCheck,
   roleChecks,
@@ -77,6 +78,7 @@ async function checkAzure({ config, azure }: ConnectedAzure, clock: Clock, signa
     ...('value' in pools ? await linkedChecks(azure, pools.value, { config, objectId, signal }) : []),
     subscriptionReadCheck(sizes, 'Microsoft.Compute/skus/read', config.azure, objectId),
     subscriptionReadCheck(quotas, 'Microsoft.Compute/locations/usages/read', config.azure, objectId),
+    ...('value' in pools ? await placementChecks(azure, pools.value, { config, objectId, signal }) : []),
     ...poolChecks(pools, { rules, sizes }, config),
     ...('value' in pools ? [...(await subnetChecks(azure, pools.value, signal)), ...configChecks(config, pools.value)] : []),
     ...quotaChecks(quotas, config.azure),
@@ -115,6 +117,17 @@ async function linkedChecks(
   for (const id of new Set(pools.flatMap(({ reservationGroup }) => reservationGroup ?? [])))
     checks.push(reservationCheck(id, await azure.grantsOn(id, signal), config.azure, objectId));
   return checks;
+}
+
+async function placementChecks(
+  azure: AzureDiagnosis,
+  { pools }: DiagnosedPools,
+  { config, objectId, signal }: { readonly config: Config; readonly objectId: string; readonly signal: AbortSignal },
+): Promise<readonly Check[]> {
+  const spot = config.azure.placementScores ? pools.find(({ found, priority }) => found && priority === 'Spot') : undefined;
+  if (spot === undefined) return [];
+  const { vmSize, zones } = spot;
+  return [placementCheck(vmSize, await azure.placementScores({ vmSize, isZonal: zones.length > 0 }, signal), config.azure, objectId)];
 }
 
 async function subnetChecks(azure: AzureDiagnosis, { pools }: DiagnosedPools, signal: AbortSignal): Promise<readonly Check[]> {

@@ -104,6 +104,17 @@ export function activityLogCheck(
   return [warning('role', message, assignmentCommand('Monitoring Reader', objectId, scope))];
 }
 
+const PLACEMENT_ACTION = `${COMPUTE}/locations/placementScores/generate/action`;
+/** Azure's own role with this action alone. An assignment above the subscription does not suffice. */
+const PLACEMENT_ROLE = 'Compute Recommendations Role';
+
+/** Only for the expander `placement`, checked by asking. Without a score it prefers no pool. */
+export function placementCheck(vmSize: string, result: ReadResult<readonly unknown[]>, azure: Azure, objectId: string): Check {
+  if ('value' in result) return ok('role', `${PLACEMENT_ACTION} is allowed on the subscription`);
+  const message = `the placement score of ${vmSize} cannot be read, so the expander placement prefers no pool: ${result.error.message}`;
+  return warning('role', message, assignmentCommand(PLACEMENT_ROLE, objectId, `/subscriptions/${azure.subscriptionId}`));
+}
+
 /** A read of the subscription, checked by making it. */
 export function subscriptionReadCheck(result: ReadResult<unknown>, action: string, azure: Azure, objectId: string): Check {
   if ('value' in result) return ok('role', `${action} is allowed on the subscription`);

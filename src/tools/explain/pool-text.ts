@@ -1,7 +1,13 @@
 /** The answer about a pool as text: limits and counts, what it waits for, its next node, and who changed its size. */
-import { describeReservedRoom } from '../../planning/explain/amounts.ts';
 import type { PoolAnswer } from '../../planning/explain/answers/pool-answer.ts';
-import { describeDiscount, describePaid, formatAmount, formatPerHour } from '../../planning/explain/amounts.ts';
+import {
+  describeDiscount,
+  describePaid,
+  describePlacement,
+  describeReservedRoom,
+  formatAmount,
+  formatPerHour,
+} from '../../planning/explain/amounts.ts';
 import { formatMoment, formatSpan } from '../../planning/explain/spans.ts';
 import { type Fact, increaseRuleInput, type TextLook, waitFacts } from './answer-facts.ts';
 import { facts, paragraph, table, text } from '../../cli/text/text-layout.ts';
@@ -31,6 +37,7 @@ export function poolParts(answer: PoolAnswer, { nowMs, width, currency }: TextLo
         ...scheduleFacts(answer),
         ['Repacking', answer.repacking ?? ''],
         ['Size', size.filter((part) => part !== '').join(', ')],
+        ['Placement', describePlacement(answer.placementScore) ?? ''],
         ['Paid', answer.paid === undefined ? '' : describePaid(answer.paid)],
         ...(answer.headroom ?? []).map(({ sentence }): Fact => ['Headroom', sentence]),
         ['Pending pods', `${answer.podsHelped} get a node of it, ${answer.podsWaiting} would fit but it cannot grow`],

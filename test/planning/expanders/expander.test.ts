@@ -56,6 +56,25 @@ describe('expanders', () => {
       [option('a', costing(1)), option('b', { ...costing(1), pods: 2 })],
       'b',
     ],
+    [
+      'placement: what Azure has more of',
+      ['placement'],
+      [option('a', { placementScore: 'Low' }), option('b', { placementScore: 'Medium' }), option('c', { placementScore: 'High' })],
+      'c',
+    ],
+    [
+      'placement: what is restricted is last',
+      ['placement'],
+      [option('a', { placementScore: 'Restricted' }), option('b', { placementScore: 'Low' })],
+      'b',
+    ],
+    [
+      'placement: what has no score stays beside the best',
+      ['placement', 'least-waste'],
+      [option('a', { placementScore: 'Low', waste: 0 }), option('b', { waste: 0.1 }), option('c', { placementScore: 'High', waste: 0.2 })],
+      'b',
+    ],
+    ['placement: no score at all, all pass', ['placement', 'most-pods'], [option('a'), option('b', { pods: 2 })], 'b'],
     ['no option', ['least-waste'], [], undefined],
     ['no expander: by id', [], [option('b'), option('a')], 'a'],
   ])('%s', (_, names, options, expected) => {

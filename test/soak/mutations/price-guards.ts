@@ -53,6 +53,16 @@ export const PRICE_GUARDS: readonly GuardTable[] = [
     ],
   },
   {
+    test: 'test/azure/sizes/placement-scores.test.ts',
+    quick: true,
+    guards: [{ title: 'an old placement score counts as none', row: 'forgotten', change: [' && isValid(known.atMs, nowMs)', ''] }],
+  },
+  {
+    test: 'test/planning/expanders/expander.test.ts',
+    quick: true,
+    guards: [{ title: 'an option without a placement score is not dropped for its placement', change: ['score === undefined || ', ''] }],
+  },
+  {
     test: 'test/planning/facts/paid-nodes.test.ts',
     quick: true,
     guards: ['a Spot node uses no paid node'],

@@ -47,6 +47,7 @@ import {
 } from './identity/roles.ts';
 import { getOperation } from './compute/operations.ts';
 import { deleteScaleSet, getScaleSet, getScaleSetView, listScaleSets, patchScaleSet, putScaleSet } from './compute/scale-sets.ts';
+import { generatePlacementScores } from './other/placement-scores.ts';
 import { listSkus, listUsages } from './compute/skus.ts';
 import type { AksPolicyName, ComputePolicyName } from './http/throttling.ts';
 import { actOnVm, deleteVm, getVm, getVmView, listVms, moveVmDisks, simulateVmEviction, writeVm } from './compute/virtual-machines.ts';
@@ -216,6 +217,7 @@ export const ARM_ROUTES: readonly Route[] = [
   { method: 'POST', template: `${VMS}/{name}/simulateEviction`, answer: simulateVmEviction, compute: 'DeleteVM' },
   { method: 'GET', template: `${SUB}/${COMPUTE}/skus`, answer: listSkus },
   { method: 'GET', template: `${SUB}/${COMPUTE}/locations/{location}/usages`, answer: listUsages, compute: 'GetSubscriptionInfo' },
+  { method: 'POST', template: `${SUB}/${COMPUTE}/locations/{location}/placementScores/spot/generate`, answer: generatePlacementScores },
   { method: 'GET', template: RESERVATIONS, answer: getReservationGroup, compute: 'GetCapacityReservation' },
   { method: 'GET', template: `${RESERVATIONS}/capacityReservations`, answer: listReservations, compute: 'GetCapacityReservation' },
   { method: 'GET', template: `${SUB}/${COMPUTE}/disks`, answer: listDisks },

@@ -52,6 +52,8 @@ export interface PoolAnswer {
   readonly vmSize: string;
   readonly priority: string;
   readonly zones: readonly string[];
+  /** How likely Azure says it is that new Spot VMs come and stay, in the best of the zones. Absent if it is not asked, or not known. */
+  readonly placementScore?: NonNullable<NodeGroup['placementScore']>;
   /** In the currency of the price table, for one node. */
   readonly perHour?: number;
   /** What the configuration takes off the list price. Absent if it takes nothing off, or the price is not a list price. */
@@ -145,6 +147,7 @@ type MaybeKnown =
   | 'changesSince'
   | 'readyTime'
   | 'target'
+  | 'placementScore'
   | 'perHour'
   | 'discount'
   | 'paid'
@@ -162,6 +165,7 @@ function knownOf({ input, history, remainingWrites }: AnswerInput, group: NodeGr
     changesSince: history === undefined ? undefined : new Date(history.sinceMs).toISOString(),
     readyTime: summarizeDurations(state.readyTimes.get(group.id) ?? []),
     target: group.target.known ? group.target.value : undefined,
+    placementScore: group.placementScore,
     ...nodePrice(policy.scaleUp, group),
     paid: paidOf(input, group),
     aksCount: group.kind === 'vms-pool' ? undefined : group.agentPool?.count,

@@ -62,6 +62,7 @@ function withAddedPool(world: World, change: NewPool, names: ResourceNames): Wor
     template: templateOf(like.template, change, names),
     vmSize: '',
     sizeFamily: undefined,
+    placementScore: undefined,
     zones: change.zone === undefined ? like.zones : [change.zone],
     blocks: { ...NO_BLOCKS, deletion: like.blocks.deletion },
   };

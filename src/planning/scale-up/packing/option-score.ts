@@ -123,7 +123,7 @@ export function scoreOption(template: GroupTemplate, estimate: Estimate, scoring
     nodes: estimate.nodes,
     pods,
     waste,
-    ...defined({ priority, cost }),
+    ...defined({ priority, cost, placementScore: group.placementScore }),
   };
 }
 

@@ -1,4 +1,5 @@
 /** The options of a scale-up with the score that decided on each, and the expander that dropped it. */
+import { PLACEMENT_SCORES } from '../../../domain/node-group.ts';
 import type { ScoredOption } from '../../../domain/plan.ts';
 import type { ExpanderName } from '../../../domain/policy.ts';
 import { answerDecision, type DecisionAnswer } from '../../../planning/explain/answers/decision-answer.ts';
@@ -23,6 +24,7 @@ export const MEASURES: Readonly<Record<ExpanderName, string>> = {
   'most-pods': 'the number of pods, the highest wins',
   priority: 'the level of the priority rules, the highest wins',
   price: 'the price for the work, the lowest wins',
+  placement: `Azure's placement score, ${PLACEMENT_SCORES.join(' before ')}`,
   random: 'chance',
 };
 
@@ -62,6 +64,7 @@ function scoreOf(option: ScoredOption, all: readonly ScoredOption[], expander: E
       return option.priority;
     case 'price':
       return priceScores(all).get(option);
+    case 'placement':
     case 'random':
       return undefined;
   }

@@ -56,6 +56,11 @@ export const BUILT_IN_ROLES: readonly BuiltInRole[] = [
     permissions: allowing('*/read', 'Microsoft.OperationalInsights/workspaces/search/action', 'Microsoft.Support/*'),
   },
   {
+    id: 'e82342c9-ac7f-422b-af64-e426d2e12b2d',
+    name: 'Compute Recommendations Role',
+    permissions: allowing('Microsoft.Compute/locations/placementScores/generate/action'),
+  },
+  {
     id: 'f1a07417-d97a-45cb-824c-7a7467783830',
     name: 'Managed Identity Operator',
     permissions: allowing(
