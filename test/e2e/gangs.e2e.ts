@@ -1,6 +1,6 @@
 /**
  * Pods that start together: the real kube-scheduler, the scheduler of the simulated world and the planner give the same number of them a
- * place. The API is that of 1.36 (`scheduling.k8s.io/v1alpha2`), which must be enabled.
+ * place. The API is that of 1.36 or of 1.37, which must be enabled.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { scheduleGang } from '../../world/simulator/cluster/scheduler/gangs.ts';
@@ -13,7 +13,13 @@ import { aNode, aPod, somePodGroups } from '../support/builders.ts';
 import { givenBinaries, MINOR_VARIABLE, planeOf } from './given.ts';
 import { until } from './until.ts';
 
-const GATES = 'GenericWorkload=true,GangScheduling=true';
+const MINOR = process.env[MINOR_VARIABLE] ?? '';
+/** How each version serves groups of pods, and the features that plan them as a whole. Before 1.36 there are none of this form. */
+const SERVED: Readonly<Record<string, { readonly api: string; readonly gates: string }>> = {
+  '1.36': { api: 'scheduling.k8s.io/v1alpha2', gates: 'GenericWorkload=true,GangScheduling=true' },
+  '1.37': { api: 'scheduling.k8s.io/v1beta1', gates: 'GenericWorkload=true' },
+};
+const { api: API, gates: GATES } = SERVED[MINOR] ?? { api: '', gates: '' };
 /** What the cases are not about. */
 const NOT_ADMITTED = 'ServiceAccount,TaintNodesByCondition';
 const LIMIT_MS = 600_000;
@@ -40,7 +46,7 @@ const CASES: readonly Case[] = [
 ];
 
 const group = (name: string, minCount: number) => ({
-  apiVersion: 'scheduling.k8s.io/v1alpha2',
+  apiVersion: API,
   kind: 'PodGroup',
   metadata: { name, namespace: 'default' },
   spec: { schedulingPolicy: { gang: { minCount } } },
@@ -64,18 +70,14 @@ const pod = (name: string, cpu: number, of: string) => ({
   },
 });
 
-describe.skipIf(process.env[MINOR_VARIABLE] !== '1.36')('pods that start together', () => {
+describe.skipIf(SERVED[MINOR] === undefined)('pods that start together', () => {
   let plane: ControlPlane | undefined;
   beforeAll(async () => {
     plane = await startControlPlane({
       ...planeOf(givenBinaries()),
       parts: ['kube-scheduler'],
       args: {
-        'kube-apiserver': [
-          `--feature-gates=${GATES}`,
-          '--runtime-config=scheduling.k8s.io/v1alpha2=true',
-          `--disable-admission-plugins=${NOT_ADMITTED}`,
-        ],
+        'kube-apiserver': [`--feature-gates=${GATES}`, `--runtime-config=${API}=true`, `--disable-admission-plugins=${NOT_ADMITTED}`],
         'kube-scheduler': [`--feature-gates=${GATES}`],
       },
     });
@@ -89,7 +91,7 @@ describe.skipIf(process.env[MINOR_VARIABLE] !== '1.36')('pods that start togethe
     async ({ id, nodes, pods, minCount, placed }) => {
       const { admin } = plane ?? expect.fail('no control plane');
       for (const [at, cpu] of nodes.entries()) await admin.must('POST', '/api/v1/nodes', node(`${id}-${at}`, cpu));
-      await admin.must('POST', '/apis/scheduling.k8s.io/v1alpha2/namespaces/default/podgroups', group(id, minCount));
+      await admin.must('POST', `/apis/${API}/namespaces/default/podgroups`, group(id, minCount));
       for (const [at, cpu] of pods.entries()) await admin.must('POST', '/api/v1/namespaces/default/pods', pod(`${id}-${at}`, cpu, id));
       const mine = () => admin.list(`/api/v1/namespaces/default/pods?labelSelector=case%3D${id}`);
       if (placed === 'untried') {

@@ -1,5 +1,5 @@
 /**
- * What Azure's placement scores say of the sizes of Spot pools. A score is valid for a while after it was given; an older one is none.
+ * What Azure's placement scores say of the sizes of Spot pools. A score is valid for a while after it was given; an older one does not count.
  * Sends no call.
  * Idea: evidence.
  */

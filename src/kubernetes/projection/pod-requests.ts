@@ -60,7 +60,10 @@ interface Resizing {
   readonly names: ResourceNames;
 }
 
-/** During an in-place resize the largest of wanted, allocated and actual counts. A refused resize does not count. */
+/**
+ * During an in-place resize the largest of wanted, allocated and actual counts. A refused resize does not count. Since 1.37 the scheduler
+ * compares the sums of all containers, which is never more.
+ */
 function resized({ wanted, actual, allocated, infeasible, names }: Resizing): Resources {
   const held = largest(names.parse(allocated ?? {}), names.parse(actual.requests ?? {}));
   return infeasible ? held : largest(wanted, held);

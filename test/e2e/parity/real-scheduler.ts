@@ -150,7 +150,9 @@ export class RealScheduler {
     }
     // And the pods that are somewhere have the kubelet's word.
     if (object.kind === 'Pod' && (object['spec'] as Json)['nodeName'] !== undefined) {
-      now = await this.#plane.admin.must('PATCH', `${own}/status`, { status: object['status'] }, MERGE);
+      // The server derives the class of a pod, and from 1.37 on refuses another one, as a case that was made smaller may have it.
+      const { qosClass: _derived, ...status } = object['status'] as Json;
+      now = await this.#plane.admin.must('PATCH', `${own}/status`, { status }, MERGE);
     }
     if (deletionTimestamp !== undefined) {
       await this.#plane.admin.delete(own, { gracePeriodSeconds: 3600 });
