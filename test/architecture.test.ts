@@ -103,7 +103,7 @@ const LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   config: [['config'], ['config/types'], ['config/schema'], ['config/sources']],
   'world/lab': [
     ['world/lab/report/page'],
-    ['world/lab/runs', 'world/lab/report'],
+    ['world/lab/runs', 'world/lab/report', 'world/lab/studies'],
     ['world/lab', 'world/lab/judge', 'world/lab/recordings'],
     ['world/lab/loads'],
   ],

@@ -55,6 +55,7 @@ const MAIN_FILES: Readonly<Record<string, string>> = {
   'world/lab/report': 'lab-report.ts',
   'world/lab/report/page': 'main.ts',
   'world/lab/runs': 'policy-run.ts',
+  'world/lab/studies': 'saving-studies.ts',
   lib: 'errors.ts',
   loop: 'autoscaler.ts',
   'loop/capacity-objects': 'capacity-statuses.ts',

@@ -76,7 +76,7 @@ export const NOT_RUN: readonly { readonly pattern: RegExp; readonly why: string 
   { pattern: /^aks-autoscaler report\b/, why: 'needs a dry run of days; its tests and the demo with --shadow make one' },
   { pattern: /explain decision (?:ID|\S+) --history|--dump FILE/, why: 'needs the files of a daemon; the tests of explain make them' },
   { pattern: /run --config FILE --dry-run/, why: 'runs until it is stopped; the suite starts the daemon' },
-  { pattern: /\blab run\b/, why: 'takes minutes to hours; the tests of the laboratory run short ones' },
+  { pattern: /\blab (?:run|savings)\b/, why: 'takes minutes to hours; the tests of the laboratory run short ones' },
   { pattern: /\brecord --out\b/, why: 'follows a cluster for hours to days; its tests record simulated ones' },
   { pattern: /^curl -sG \$PROMETHEUS/, why: 'needs the Prometheus of a cluster' },
   { pattern: /^curl -s "https:\/\/prices\.azure\.com/, why: 'needs the public price list; a test reads an imitated one' },

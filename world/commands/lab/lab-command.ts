@@ -22,6 +22,7 @@ import { startChildRun } from './child-runs.ts';
 import { parseLabOptions, type LabOptions } from './lab-options.ts';
 import { currencyNotes, lengthNotes, realTimeNotes } from './lab-notes.ts';
 import { labText } from './lab-text.ts';
+import { runSavings } from './lab-savings.ts';
 import { workForParent, type LabProgram } from './lab-worker.ts';
 import { checkPolicies } from './policy-files.ts';
 import { runAll, type Contestant, type RunOrder, type StartRun } from './run-orders.ts';
@@ -30,6 +31,10 @@ import { findScenario, loadScenario, type LoadedScenario } from './scenario-sour
 const HELP = `Compare policies in a simulated AKS cluster before money is spent. Nothing real is read or written.
 
 Usage: lab run SCENARIO --policy FILE [--policy FILE] [OPTIONS]
+       lab savings [--study NAME] [--seeds N] [--first-seed N] [--days N] [--jobs N] [--out FILE]
+
+\`lab savings\` prints what each feature that is about money brings, as pairs of runs with and without it;
+--out FILE keeps the figures as JSON. Exit code 1 if a pod was moved twice in an hour, or a write was unsafe.
 
 SCENARIO is a generated load or a file of \`record\`:
 ${SCENARIO_NAMES.map(({ name, what, days }) => `  ${name.padEnd(14)}${what} (${days} d)`).join('\n')}
@@ -75,7 +80,8 @@ export async function run(argv: readonly string[], terminal: Terminal, { program
     return action === undefined ? EXIT_CONFIG : EXIT_OK;
   }
   if (action === 'worker') return workForParent(await program());
-  if (action !== 'run') throw configError(`"${action}" is not an action of lab; it has one: run.`);
+  if (action === 'savings') return runSavings(rest, terminal, start);
+  if (action !== 'run') throw configError(`"${action}" is not an action of lab; it has two: run, savings.`);
   return runLab(parseLabOptions(rest), terminal, start);
 }
 

@@ -115,7 +115,7 @@ function named(files: readonly string[]): readonly PolicyFile[] {
   });
 }
 
-function wholeNumber(flag: string, text: string, { least, most }: { readonly least: number; readonly most: number }): number {
+export function wholeNumber(flag: string, text: string, { least, most }: { readonly least: number; readonly most: number }): number {
   if (/^\d{1,9}$/.test(text) && Number(text) >= least && Number(text) <= most) return Number(text);
   throw configError(`${flag} is "${text}"; it must be a whole number from ${least} to ${most}.`);
 }
@@ -153,7 +153,7 @@ function limitsOf(text: string): readonly [pool: string, limits: PoolLimits] {
   throw configError(`--limits is "${text}"; it must be POOL=MIN:MAX, such as general=1:10.`);
 }
 
-function daysOf(text: string): number {
+export function daysOf(text: string): number {
   const days = Number(text);
   if (/^\d+(\.\d+)?$/.test(text) && days > 0 && days <= MOST_DAYS) return days;
   throw configError(`--days is "${text}"; it must be a number above 0, at most ${MOST_DAYS}.`);

@@ -12,6 +12,7 @@ export type FigureKey =
   | 'pendingMax'
   | 'pendingPerDay'
   | 'evictionsPerDay'
+  | 'movedTwicePerDay'
   | 'interruptedPerDay'
   | 'boughtPerDay'
   | 'removedPerDay'
@@ -102,6 +103,14 @@ export const FIGURES: readonly Figure[] = [
     key: 'evictionsPerDay',
     label: 'Evictions, per day',
     of: perDay(({ evictions }) => evictions),
+    unit: 'count',
+    decimals: 0,
+    lessIsBetter: true,
+  },
+  {
+    key: 'movedTwicePerDay',
+    label: 'Pods moved twice within an hour, per day',
+    of: perDay(({ movedTwice }) => movedTwice),
     unit: 'count',
     decimals: 0,
     lessIsBetter: true,

@@ -33,6 +33,8 @@ export interface RunFigures {
   };
   /** Accepted evictions by the autoscaler. */
   readonly evictions: number;
+  /** Pods that replaced an evicted pod and were evicted themselves within an hour. */
+  readonly movedTwice: number;
   /** Pods of Jobs that reached their end, and those that ran and were lost before, for whatever reason. */
   readonly jobs: { readonly finished: number; readonly interrupted: number };
   readonly armCalls: number;

@@ -5,9 +5,11 @@
 import { cpuMillis } from '../../../src/domain/quantity.ts';
 import type { PodObject } from '../../simulator/cluster/store/objects.ts';
 import { controllerOf } from '../../simulator/cluster/store/objects.ts';
+import type { StoreChange } from '../../simulator/cluster/store/store.ts';
 import type { World } from '../../simulator/world.ts';
 import type { Scenario } from '../loads/load.ts';
 import { NodeLives } from './node-lives.ts';
+import { PodMoves } from './pod-moves.ts';
 import { percentile, PodWaits, round } from './pod-waits.ts';
 import { type Contract, type Money, PriceList } from './price-list.ts';
 import type { RunFigures, RunSample } from './run-figures.ts';
@@ -15,6 +17,7 @@ import type { RunFigures, RunSample } from './run-figures.ts';
 const SECOND = 1_000;
 const HOUR = 3_600 * SECOND;
 const DAY = 24 * HOUR;
+const EVICTION = /\/namespaces\/([^/]+)\/pods\/([^/]+)\/eviction/;
 /** How often the world is looked at, simulated milliseconds. */
 const LOOK_EVERY_MS = 30 * SECOND;
 /** Samples of a run, at most. */
@@ -43,6 +46,7 @@ export class RunMeters {
   readonly #prices: PriceList;
   readonly #waits = new PodWaits(isOfWorkload);
   readonly #lives = new NodeLives();
+  readonly #moves = new PodMoves();
   readonly #stops: (() => void)[] = [];
   readonly #startMs: number;
   readonly #looks: Look[] = [];
@@ -62,10 +66,10 @@ export class RunMeters {
         if (entry.principal === principal && entry.method !== 'EVENT') this.#armCalls++;
       }),
       world.cluster.onRequest(({ resource, status, url }) => {
-        if (resource === 'pods/eviction' && status < 300 && !url.includes('dryRun=')) this.#evictions++;
+        if (resource === 'pods/eviction' && status < 300 && !url.includes('dryRun=')) this.#noteEviction(url);
       }),
       world.cluster.onChange((change) => {
-        if (change.storage === 'pods') this.#waits.record(change, this.#nowMs());
+        if (change.storage === 'pods') this.#notePod(change);
         if (change.storage === 'nodes') this.#lives.record(change, this.#nowMs());
       }),
       world.arm.machines.subscribe((change) => {
@@ -119,6 +123,7 @@ export class RunMeters {
         medianLifeMinutes: nodes.medianLifeMinutes,
       },
       evictions: this.#evictions,
+      movedTwice: this.#moves.twice,
       jobs,
       armCalls: this.#armCalls,
       violations: this.#input.world.violations().length - this.#violationsBefore,
@@ -137,6 +142,17 @@ export class RunMeters {
     return Array.from({ length: Math.ceil(looks.length / each) }, (_, at) =>
       sampleOf(looks.slice(at * each, (at + 1) * each), at * each * LOOK_EVERY_MS),
     );
+  }
+
+  #notePod(change: StoreChange): void {
+    this.#waits.record(change, this.#nowMs());
+    this.#moves.record(change);
+  }
+
+  #noteEviction(url: string): void {
+    this.#evictions++;
+    const [, namespace = '', name = ''] = EVICTION.exec(url) ?? [];
+    this.#moves.noteEviction(namespace, name, this.#nowMs());
   }
 
   /** Simulated milliseconds since the start. */

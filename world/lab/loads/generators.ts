@@ -118,3 +118,25 @@ export function soldOut(
   }
   return events;
 }
+
+/** One zone of these is lost, in the first half of an afternoon, for one to three hours. */
+export function zoneOutage(zones: readonly string[], { seed, durationMs }: GeneratorInput): readonly LoadEvent[] {
+  const random = chanceOf(seed, 'outage');
+  const zone = zones[Math.floor(random() * zones.length)];
+  const atMs = Math.round(between([12, 15], random()) * HOUR);
+  const forMs = Math.round(between([60, 180], random()) * MINUTE);
+  return zone === undefined || atMs >= durationMs ? [] : [{ kind: 'zone-outage', atMs, zone, forMs }];
+}
+
+/** A size has no Spot VMs, about every `everyMs` for one to four hours. */
+export function noSpot(vmSize: string, { everyMs }: { readonly everyMs: number }, input: GeneratorInput): readonly LoadEvent[] {
+  const random = chanceOf(input.seed, `spot|${vmSize}`);
+  const events: LoadEvent[] = [];
+  for (let atMs = gap(random, HOUR / everyMs); atMs < input.durationMs; atMs += gap(random, HOUR / everyMs)) {
+    const endMs = atMs + Math.round(between([60, 240], random()) * MINUTE);
+    events.push({ kind: 'stock', atMs, vmSize, priority: 'Spot', count: 0 });
+    if (endMs < input.durationMs) events.push({ kind: 'stock', atMs: endMs, vmSize, priority: 'Spot', count: null });
+    atMs = endMs;
+  }
+  return events;
+}

@@ -120,6 +120,8 @@ export type LoadEvent = { readonly atMs: number } & (
   | { readonly kind: 'refusal'; readonly pool: string; readonly why: RefusalCause; readonly forMs: number }
   /** A node of the pool stops reporting, and is not ready, for `forMs`. If absent, until it is removed. */
   | { readonly kind: 'node-failure'; readonly pool: string; readonly forMs?: number }
+  /** A zone is lost for `forMs`: its VMs do not respond, and it has no stock. */
+  | { readonly kind: 'zone-outage'; readonly zone: string; readonly forMs: number }
   /** A person changed the settings of a pool, or created the pool. Its `count` matters for a new pool only. */
   | { readonly kind: 'pool'; readonly pool: LoadPool }
   | { readonly kind: 'pool-removed'; readonly pool: string }

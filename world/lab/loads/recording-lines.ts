@@ -117,6 +117,7 @@ const line = z.discriminatedUnion('kind', [
   }),
   z.strictObject({ kind: z.literal('refusal'), atMs: time, pool: name, why: z.enum(['quota', 'throttled']), forMs: time }),
   z.strictObject({ kind: z.literal('node-failure'), atMs: time, pool: name, forMs: time.exactOptional() }),
+  z.strictObject({ kind: z.literal('zone-outage'), atMs: time, zone: name, forMs: time }),
   z.strictObject({ kind: z.literal('failure'), atMs: time, pool: name, how: z.enum(['refused', 'no-node']), count }),
   z.strictObject({ kind: z.literal('pool'), atMs: time, pool }),
   z.strictObject({ kind: z.literal('pool-removed'), atMs: time, pool: name }),

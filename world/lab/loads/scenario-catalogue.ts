@@ -1,6 +1,17 @@
 /** Generated scenarios by name. Names and numbers are invented; the shapes of the loads are those of common clusters. */
 import { nearestName } from '../../../src/lib/nearest-name.ts';
-import { arrivingRuns, DAY, followDemand, HOUR, officeHours, soldOut, spotWaves, type GeneratorInput } from './generators.ts';
+import {
+  arrivingRuns,
+  DAY,
+  followDemand,
+  HOUR,
+  noSpot,
+  officeHours,
+  soldOut,
+  spotWaves,
+  zoneOutage,
+  type GeneratorInput,
+} from './generators.ts';
 import type { LoadEvent, LoadPod, LoadPool, Scenario, Workload } from './load.ts';
 
 /** A Monday, 00:00 UTC. */
@@ -61,6 +72,8 @@ const REPORTS = workload('reports', { kind: 'Job', cpu: '1500m', memory: '3Gi', 
 const BUILDS = workload('builds', { kind: 'Job', cpu: '1800m', memory: '3Gi' });
 const SUITES = workload('suites', { kind: 'Job', cpu: '900m', memory: '2Gi', ...TOLERANT });
 const WORKERS = workload('workers', { cpu: '1800m', memory: '4Gi', budget: { maxUnavailable: '50%' }, ...TOLERANT });
+/** The same workload by id, so that both have the same demand. */
+const SHARED_WORKERS: Workload = { ...WORKERS, pod: { ...WORKERS.pod, annotations: { 'aks-autoscaler/min-on-demand': '30%' } } };
 const RENDER = workload('render', { kind: 'Job', cpu: '3500m', memory: '10Gi' });
 
 const night = (atMs: number): number => ((atMs % DAY) / HOUR < 5 ? 1 : 0.02);
@@ -77,6 +90,15 @@ interface GeneratedScenario {
 
 function steady({ id }: Workload, count: number): LoadEvent {
   return { kind: 'replicas', atMs: 0, workload: id, count };
+}
+
+function wavesOfSpot(input: GeneratorInput): readonly LoadEvent[] {
+  return [
+    ...followDemand(WEB, { low: 4, high: 16, share: officeHours }, input),
+    ...followDemand(WORKERS, { low: 8, high: 32, share: officeHours }, input),
+    ...arrivingRuns(REPORTS, { perHour: 3, share: always, together: [1, 6], runMinutes: [8, 40] }, input),
+    ...spotWaves('spot', { everyMs: 90 * 60_000, most: 8 }, input),
+  ];
 }
 
 const GENERATED: Readonly<Record<string, GeneratedScenario>> = {
@@ -125,11 +147,31 @@ const GENERATED: Readonly<Record<string, GeneratedScenario>> = {
     days: 1,
     pools: [SYSTEM, GENERAL, SPOT],
     workloads: [WEB, WORKERS, REPORTS],
+    events: wavesOfSpot,
+  },
+  'spot-shares': {
+    what: 'spot-waves, and 30 % of the workers stay on regular nodes',
+    days: 1,
+    pools: [SYSTEM, GENERAL, SPOT],
+    workloads: [WEB, SHARED_WORKERS, REPORTS],
+    events: wavesOfSpot,
+  },
+  'spot-gone': {
+    what: 'workers on Spot nodes; for hours, Azure takes them back and has none',
+    days: 1,
+    pools: [SYSTEM, GENERAL, SPOT],
+    workloads: [WEB, WORKERS, REPORTS],
+    events: (input) => [...wavesOfSpot(input), ...noSpot(SPOT.vmSize, { everyMs: 4 * HOUR }, input)],
+  },
+  'zone-outage': {
+    what: 'office hours on one pool for each zone; in the afternoon a zone is lost',
+    days: 1,
+    pools: [SYSTEM, ...ZONES.map((zone) => ({ ...GENERAL, name: `general${zone}`, zones: [zone], count: 1, min: 0, max: 12 }))],
+    workloads: [WEB, API],
     events: (input) => [
-      ...followDemand(WEB, { low: 4, high: 16, share: officeHours }, input),
-      ...followDemand(WORKERS, { low: 8, high: 32, share: officeHours }, input),
-      ...arrivingRuns(REPORTS, { perHour: 3, share: always, together: [1, 6], runMinutes: [8, 40] }, input),
-      ...spotWaves('spot', { everyMs: 90 * 60_000, most: 8 }, input),
+      ...followDemand(WEB, { low: 6, high: 50, share: officeHours }, input),
+      ...followDemand(API, { low: 3, high: 18, share: officeHours }, input),
+      ...zoneOutage(ZONES, input),
     ],
   },
   'sold-out': {

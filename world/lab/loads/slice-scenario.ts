@@ -54,7 +54,7 @@ function stateAfter(before: readonly LoadEvent[], fromMs: number): readonly Load
     return event.kind === 'run' && leftMs > 0 ? [{ ...event, runMs: leftMs }] : [];
   });
   const lasting = before.flatMap((event): readonly LoadEvent[] => {
-    if (event.kind !== 'refusal' && event.kind !== 'node-failure') return [];
+    if (event.kind !== 'refusal' && event.kind !== 'node-failure' && event.kind !== 'zone-outage') return [];
     const leftMs = event.atMs + (event.forMs ?? 0) - fromMs;
     return leftMs > 0 ? [{ ...event, forMs: leftMs }] : [];
   });

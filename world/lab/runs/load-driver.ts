@@ -9,7 +9,7 @@ import type { LoadEvent, Scenario, Workload } from '../loads/load.ts';
 import { AzureFaults } from './azure-faults.ts';
 import { JobRuns } from './job-runs.ts';
 import { OrdinalPods } from './owned-pods.ts';
-import { poolSpecOf } from './scenario-world.ts';
+import { azureZone, poolSpecOf } from './scenario-world.ts';
 import { budgetObject, controllerObject, namespaceObject } from './workload-objects.ts';
 
 /** AKS refuses a change of a pool while another one runs. */
@@ -113,6 +113,8 @@ export class LoadDriver {
     switch (event.kind) {
       case 'spot-eviction':
         return this.#raise(event, () => control.raise({ evict: { pool: event.pool, count: event.count } }));
+      case 'zone-outage':
+        return this.#raise(event, () => control.raise({ zoneDown: { zone: azureZone(event.zone), forMs: event.forMs } }));
       case 'stock':
       case 'failure':
       case 'refusal':
@@ -170,5 +172,6 @@ export class LoadDriver {
 function subjectOf(event: LoadEvent): string {
   if ('workload' in event) return `workload ${event.workload}`;
   if (event.kind === 'stock') return event.vmSize;
+  if (event.kind === 'zone-outage') return `zone ${event.zone}`;
   return `pool ${typeof event.pool === 'string' ? event.pool : event.pool.name}`;
 }

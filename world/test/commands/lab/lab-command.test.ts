@@ -371,7 +371,7 @@ describe('lab run', () => {
       argv: ['run', 'ci-bursts', ...TWO, '--limits', 'a=1:5'],
       says: '--limits names the pool a, which ci-bursts does not have; its pools are',
     },
-    { argv: ['walk'], says: '"walk" is not an action of lab; it has one: run.' },
+    { argv: ['walk'], says: '"walk" is not an action of lab; it has two: run, savings.' },
     { argv: ['worker'], says: 'no worker here' },
   ])('refuses $argv', async ({ argv, says }) => {
     const { code, err, orders } = await lab(argv);

@@ -9,6 +9,7 @@ const FIGURES: Omit<RunFigures, 'money'> = {
   pending: { pods: 100, podSeconds: 6_000, p50Seconds: 0, p95Seconds: 90, maxSeconds: 200, unfinished: 0 },
   nodes: { bought: 20, removed: 18, shortLived: 1, medianLifeMinutes: 120 },
   evictions: 30,
+  movedTwice: 0,
   jobs: { finished: 50, interrupted: 2 },
   armCalls: 2_400,
   violations: 0,

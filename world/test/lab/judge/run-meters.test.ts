@@ -78,18 +78,26 @@ describe('the figures of a run', () => {
       const { statusCode, body: answer } = await request(url, { method: 'POST', body, headers, dispatcher });
       return { statusCode, text: await answer.text() };
     };
-    const [pod] = world.cluster.store.pods().filter(({ metadata }) => metadata.namespace === 'default');
+    const [pod, other] = world.cluster.store.pods().filter(({ metadata }) => metadata.namespace === 'default');
     const eviction = JSON.stringify({ apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name: pod?.metadata.name } });
     const url = `${world.cluster.url}/api/v1/namespaces/default/pods/${pod?.metadata.name}/eviction`;
     const kube = { authorization: 'Bearer t', 'content-type': 'application/json' };
     expect((await post(`${url}?dryRun=All`, eviction, kube)).statusCode).toBe(201);
     expect((await post(url.replace('/web', '/other'), eviction, kube)).statusCode).toBe(404);
     expect((await post(url, eviction, kube)).statusCode).toBe(201);
+    expect(meters.figures(JOBS)).toMatchObject({ evictions: 1, movedTwice: 0 });
+    // What replaces it is moved again within an hour.
+    clock.advance(2 * MINUTE);
+    const next = world.cluster.store
+      .pods()
+      .find(({ metadata }) => metadata.namespace === 'default' && metadata.uid !== other?.metadata.uid);
+    const again = JSON.stringify({ apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name: next?.metadata.name } });
+    expect((await post(url.replace(pod?.metadata.name ?? '', next?.metadata.name ?? ''), again, kube)).statusCode).toBe(201);
     await request(`${world.arm.url}/subscriptions/${world.spec.subscriptionId}?api-version=2022-12-01`, { dispatcher }).then(({ body }) =>
       body.dump(),
     );
     await dispatcher.close();
-    expect(meters.figures(JOBS)).toMatchObject({ evictions: 1, armCalls: 0 });
+    expect(meters.figures(JOBS)).toMatchObject({ evictions: 2, movedTwice: 1, armCalls: 0 });
   });
 
   it('stop at the end', async () => {

@@ -60,6 +60,23 @@ describe('generated scenarios', () => {
     expect([0, 6, 13, 20, 24].map((hour) => Math.round(officeHours(hour * HOUR) * 100) / 100)).toEqual([0, 0, 1, 0, 0]);
   });
 
+  it('lose one zone for a while in an afternoon, and take back Spot VMs for hours', () => {
+    for (const seed of [1, 2, 3]) {
+      const [outage, ...others] = scenarioOf('zone-outage', seed).events.filter(({ kind }) => kind === 'zone-outage');
+      expect(others).toEqual([]);
+      expect(outage).toMatchObject({ zone: expect.stringMatching(/^[123]$/) as string });
+      expect(outage!.atMs).toBeGreaterThanOrEqual(12 * HOUR);
+      expect(outage!.atMs).toBeLessThan(15 * HOUR);
+    }
+    const spot = scenarioOf('spot-gone', 1).events.filter((event) => event.kind === 'stock');
+    expect(spot.length).toBeGreaterThan(2);
+    expect(new Set(spot.map(({ priority }) => priority))).toEqual(new Set(['Spot']));
+  });
+
+  it('have the same demand with and without a share on regular nodes', () => {
+    expect(scenarioOf('spot-shares', 2).events).toEqual(scenarioOf('spot-waves', 2).events);
+  });
+
   it('return stock that was sold out', () => {
     const { events } = scenarioOf('sold-out', 1, 7);
     const left = new Map<string, number | null>();

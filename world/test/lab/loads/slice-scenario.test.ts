@@ -50,16 +50,18 @@ describe('a window of a scenario', () => {
       ],
     },
     {
-      what: 'the rest of a refusal and of a failure of a node',
+      what: 'the rest of a refusal, of a failure of a node and of a lost zone',
       events: [
         { kind: 'refusal', atMs: 20, pool: 'a', why: 'quota', forMs: 100 },
         { kind: 'refusal', atMs: 20, pool: 'a', why: 'throttled', forMs: 80 },
         { kind: 'node-failure', atMs: 60, pool: 'a', forMs: 41 },
         { kind: 'node-failure', atMs: 60, pool: 'a' },
+        { kind: 'zone-outage', atMs: 50, zone: '1', forMs: 80 },
       ],
       expected: [
         { kind: 'refusal', atMs: 0, pool: 'a', why: 'quota', forMs: 20 },
         { kind: 'node-failure', atMs: 0, pool: 'a', forMs: 1 },
+        { kind: 'zone-outage', atMs: 0, zone: '1', forMs: 30 },
       ],
     },
     {

@@ -42,7 +42,7 @@ describe('the Markdown report', () => {
     // Unsafe writes and interrupted jobs are first.
     expect(lines[10]).toBe('| Cost, USD/day | 100.0 | 89.0 | -11.0 % | yes, 3 of 3 |');
     expect(lines).toContain('- Better: Cost, USD/day (-11.0 %)');
-    expect(lines.filter((line) => line.startsWith('| '))).toHaveLength(2 + 14);
+    expect(lines.filter((line) => line.startsWith('| '))).toHaveLength(2 + 15);
   });
 
   it('escapes names', () => {

@@ -236,6 +236,22 @@ describe('a load in a world', () => {
     expect([...driver.problems]).toEqual([]);
   });
 
+  it('loses a zone for as long as the load says', async () => {
+    await play(aScenario([], [{ kind: 'zone-outage', atMs: 0, zone: 'westeurope-2', forMs: 10 * MINUTE }]));
+    const unready = (): readonly unknown[] =>
+      world.cluster.store.nodes().flatMap(({ metadata: { labels }, status }) => {
+        const isReady = status.conditions?.find(({ type }) => type === 'Ready')?.status === 'True';
+        return isReady ? [] : [labels?.['topology.kubernetes.io/zone']];
+      });
+    clock.advance(2 * MINUTE);
+    expect(unready()).toEqual([`${world.spec.location}-2`]);
+    expect(world.arm.control.state().stock).toMatchObject({ 'standard_d4s_v5/2': 0 });
+    clock.advance(9 * MINUTE);
+    expect(unready()).toEqual([]);
+    expect(world.arm.control.state().stock).toEqual({});
+    expect([...driver.problems]).toEqual([]);
+  });
+
   it('says that a node cannot fail where there is none', async () => {
     await play(
       aScenario(

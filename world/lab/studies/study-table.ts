@@ -1,0 +1,130 @@
+/** The figures of pairs of runs, each with the median over its seeds and the least and most of the seeds' differences. Pure. */
+import { FIGURES, type FigureKey } from '../judge/comparison.ts';
+import type { RunFigures } from '../judge/run-figures.ts';
+
+/** What the table shows of each pair. */
+const SHOWN: readonly FigureKey[] = [
+  'costPerDay',
+  'pendingPerDay',
+  'evictionsPerDay',
+  'movedTwicePerDay',
+  'interruptedPerDay',
+  'medianLife',
+  'violations',
+];
+
+/** Figures of one seed, without and with what is turned on. */
+interface Pair {
+  readonly without: RunFigures;
+  readonly with: RunFigures;
+}
+
+export interface StudyFigure {
+  readonly key: FigureKey;
+  /** Medians over the seeds. */
+  readonly without: number;
+  readonly with: number;
+  /** Of the seeds' own differences, `with` minus `without`. */
+  readonly difference: { readonly median: number; readonly least: number; readonly most: number };
+}
+
+interface StudyResult {
+  readonly name: string;
+  readonly what: string;
+  readonly scenario: string;
+  readonly figures: readonly StudyFigure[];
+}
+
+export interface StudyResults {
+  /** The command that made them. */
+  readonly command: string;
+  readonly seeds: readonly number[];
+  readonly hours: number;
+  readonly currency: string;
+  readonly studies: readonly StudyResult[];
+}
+
+/** At least one pair. */
+export function studyFigures(pairs: readonly Pair[]): readonly StudyFigure[] {
+  return FIGURES.filter(({ key }) => SHOWN.includes(key)).map(({ key, of }) => {
+    const differences = pairs.map((pair) => of(pair.with) - of(pair.without));
+    return {
+      key,
+      without: median(pairs.map((pair) => of(pair.without))),
+      with: median(pairs.map((pair) => of(pair.with))),
+      difference: { median: median(differences), least: Math.min(...differences), most: Math.max(...differences) },
+    };
+  });
+}
+
+/** Of an even number, the mean of the two in the middle. */
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((left, right) => left - right);
+  const middle = (sorted.length - 1) / 2;
+  return ((sorted[Math.floor(middle)] ?? 0) + (sorted[Math.ceil(middle)] ?? 0)) / 2;
+}
+
+/** Lines of Markdown: a row for each pair. A cell has both medians, then the median difference with the least and most of the seeds. */
+export function studyTable({ studies, currency }: StudyResults): readonly string[] {
+  const columns = [
+    'Turned on',
+    'Load',
+    `Cost, ${currency}/day`,
+    'Pending, pod-minutes/day',
+    'Evictions/day',
+    'Jobs interrupted/day',
+    'Node life, min',
+  ];
+  const keys: readonly FigureKey[] = ['costPerDay', 'pendingPerDay', 'evictionsPerDay', 'interruptedPerDay', 'medianLife'];
+  return [
+    rowOf(columns),
+    rowOf(columns.map(() => '---')),
+    ...studies.map((study) => rowOf([study.what, study.scenario, ...keys.map((key) => cellOf(study, key))])),
+  ];
+}
+
+function rowOf(cells: readonly string[]): string {
+  return `| ${cells.join(' | ')} |`;
+}
+
+/** `92.1 → 80.4, -12.7 % (-14.0 to -11.2)`; where nothing was before, or for few, numbers in place of percent. */
+function cellOf({ figures }: StudyResult, key: FigureKey): string {
+  const figure = figures.find((each) => each.key === key);
+  if (figure === undefined) return '';
+  const { without, difference } = figure;
+  const values = `${shown(without)} → ${shown(figure.with)}`;
+  if (difference.least === 0 && difference.most === 0) return `${shown(without)}, the same`;
+  const isShare = key === 'costPerDay' || key === 'pendingPerDay';
+  if (!isShare || without === 0) return `${values} (${signed(difference.least, 0)} to ${signed(difference.most, 0)})`;
+  const percent = (value: number): string => signed((100 * value) / without, 1);
+  return `${values}: ${percent(difference.median)} % (${percent(difference.least)} to ${percent(difference.most)})`;
+}
+
+function shown(value: number): string {
+  return value.toFixed(Math.abs(value) < 100 && !Number.isInteger(value) ? 1 : 0);
+}
+
+function signed(value: number, decimals: number): string {
+  const text = value.toFixed(decimals);
+  return Number(text) > 0 ? `+${text}` : text.replace(/^-(0(?:\.0+)?)$/, '$1');
+}
+
+/** What no policy may do, as sentences; empty if no run did. Pending pods may wait at most this share longer where repacking is turned on. */
+export function studyProblems({ studies }: StudyResults): readonly string[] {
+  return studies.flatMap(({ name, figures }) => {
+    const valueOf = (key: FigureKey): StudyFigure | undefined => figures.find((each) => each.key === key);
+    const [twice, unsafe, pending] = [valueOf('movedTwicePerDay'), valueOf('violations'), valueOf('pendingPerDay')];
+    return [
+      ...(unsafe !== undefined && unsafe.with > 0 ? [`${name}: ${shown(unsafe.with)} unsafe writes`] : []),
+      ...(name.startsWith('repack') && (twice?.difference.most ?? 0) > 0
+        ? [`${name}: ${signed(twice?.difference.most ?? 0, 0)} pods a day were moved twice within an hour`]
+        : []),
+      ...(name.startsWith('repack') && pending !== undefined && pending.difference.median > pending.without * MOST_MORE_PENDING
+        ? [`${name}: ${signed(pending.difference.median, 0)} pod-minutes a day more pending, ${shown(pending.without)} without`]
+        : []),
+    ];
+  });
+}
+
+/** Pending time differs by chance: other nodes start at other times. */
+const MOST_MORE_PENDING = 0.1;
