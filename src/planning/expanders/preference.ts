@@ -34,10 +34,9 @@ export function orderOf(policy: ScaleUpPolicy, group: NodeGroup, others: readonl
   return levels.length > 0 && levels.every((other) => other < level) ? 'before' : 'same';
 }
 
-/** Equal texts: no expander prefers one of the groups by its level, its price or its placement score. Throws like {@link levelRule}. */
+/** Equal texts: no expander prefers one of the groups by its level or its price. Throws like {@link levelRule}. */
 export function preferenceRule(policy: ScaleUpPolicy, levelOf: LevelOf = levelRule(policy)): (group: NodeGroup) => string {
   // guard: list prices that are read by default separate no groups that are planned as one
   const decisive = decisivePrices(policy);
-  const comparesPlacement = policy.expanders.includes('placement');
-  return (group) => `${levelOf(group)} ${priceOf(decisive, group)} ${comparesPlacement ? (group.placementScore ?? '') : ''}`;
+  return (group) => `${levelOf(group)} ${priceOf(decisive, group)}`;
 }

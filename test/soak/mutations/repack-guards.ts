@@ -13,6 +13,14 @@ export const REPACK_GUARDS: readonly GuardTable[] = [
     ],
   },
   {
+    test: 'test/planning/scale-down/repack/even-zones.test.ts',
+    quick: true,
+    guards: [
+      { title: 'no repack leaves the zones of sibling groups less even', change: ['seen === undefined ||', 'true ||'] },
+      { title: 'nothing is repacked in a pool while one of its zones is down', change: ['outageOfPool(group, context)', 'undefined'] },
+    ],
+  },
+  {
     test: 'test/planning/scale-down/repack/repack.test.ts',
     quick: true,
     guards: [

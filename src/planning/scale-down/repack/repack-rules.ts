@@ -5,12 +5,13 @@
 import { describeBlock } from '../../../domain/group-blocks.ts';
 import { isWhole, type NodeGroup } from '../../../domain/node-group.ts';
 import type { RepackPolicy } from '../../../domain/repack.ts';
+import { outageOfPool } from '../../scale-up/groups/zone-outages.ts';
 import { groupCooldownEndMs } from '../cooldown.ts';
 import type { ScaleDownContext } from '../plan-context.ts';
 
 /** `code`: a closed set, for programs. `detail`: a part of a sentence. */
 export interface RepackRefusal {
-  readonly code: 'off' | 'atomic' | 'blocked' | 'target-unconfirmed' | 'cooling-down';
+  readonly code: 'off' | 'atomic' | 'blocked' | 'target-unconfirmed' | 'cooling-down' | 'zone-down';
   readonly detail: string;
 }
 
@@ -32,6 +33,11 @@ const RULES: readonly Rule[] = [
   (group, context) => {
     const untilMs = groupCooldownEndMs(group, context);
     return untilMs === undefined ? undefined : { code: 'cooling-down', detail: `it cools down until ${new Date(untilMs).toISOString()}` };
+  },
+  (group, context) => {
+    // guard: nothing is repacked in a pool while one of its zones is down
+    const cause = outageOfPool(group, context);
+    return cause === undefined ? undefined : { code: 'zone-down', detail: `${cause}, and its pods may need the nodes that work` };
   },
 ];
 

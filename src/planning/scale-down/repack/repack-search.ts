@@ -11,6 +11,7 @@ import type { Candidate } from '../eligibility.ts';
 import type { ScaleDownContext } from '../plan-context.ts';
 import { simulateRemoval } from '../simulate-removal.ts';
 import { destinationsOf, movableNow, placePodsOfDrainingNodes } from '../unneeded.ts';
+import { EvenZones } from './even-zones.ts';
 import { addNewNodes, type GrowablePool } from './growable-pools.ts';
 import { type NewNodes, type Worth, disruptionOf, scoredSet, worthOf } from './repack-worth.ts';
 
@@ -55,6 +56,8 @@ interface Search extends RepackSearchInput {
   readonly removed: Set<NodeName>;
   readonly taken: Candidate[];
   readonly sets: RepackSet[];
+  /** As they are now. */
+  readonly zones: EvenZones;
 }
 
 /** Searches on the snapshot, which is as before afterwards. Nothing else may use it before the end. */
@@ -67,7 +70,7 @@ function* searchInFork(input: RepackSearchInput): SlicedWork<FoundSets> {
   const destinations = destinationsOf(context);
   for (const name of closed) destinations.delete(name);
   placePodsOfDrainingNodes(context, destinations);
-  const search: Search = { ...input, left: 0, destinations, removed: new Set(), taken: [], sets: [] };
+  const search: Search = { ...input, left: 0, destinations, removed: new Set(), taken: [], sets: [], zones: EvenZones.of(context) };
   const all = simulationsFor(context);
   search.left = Math.floor(all * SHARE_OF_PLAIN);
   const plain = yield* bestOrder(search, undefined);
@@ -216,7 +219,8 @@ interface RemovalsInOrder {
 function* removeInOrder(search: Search, { order, wanted, destinations }: RemovalsInOrder): SlicedWork<readonly Candidate[]> {
   const { context, mostAtOnce = Infinity } = search;
   if (wanted !== undefined) for (const name of addNewNodes(wanted.pool, wanted.nodes, context.snapshot)) destinations.add(name);
-  const limits = limitsAfter(search);
+  const limits = limitsAfter(search, wanted);
+  if (!limits.allowNew) return [];
   const mostFailures = wanted === undefined ? MOST_FAILURES.plain : MOST_FAILURES.withNew;
   const removed: Candidate[] = [];
   let failures = 0;
@@ -238,25 +242,37 @@ function* removeInOrder(search: Search, { order, wanted, destinations }: Removal
   return removed;
 }
 
-/** Minimum sizes, and what the cluster must keep, after what the search has removed already. */
-function limitsAfter({ context, taken }: Search): {
+/** Minimum sizes, even zones, and what the cluster must keep, after what the search has removed and added already. */
+function limitsAfter(
+  { context, taken, sets, zones: now }: Search,
+  wanted: WantedNodes | undefined,
+): {
   readonly allow: (candidate: Candidate) => boolean;
   readonly count: (candidate: Candidate) => void;
+  readonly allowNew: boolean;
 } {
   const groups = new GroupMinimums(context);
   const cluster = new ClusterMinimum(context);
   const pays = context.policy.scaleUp.paidNodes.length > 0;
   const gone: NodeGroup[] = [];
+  const zones = now.copy();
   const count = ({ group, node }: Candidate): void => {
+    zones.count(group.id, -1);
     groups.countRemoval(group);
     cluster.countRemoval(node);
     if (pays) gone.push(group);
   };
   for (const candidate of taken) count(candidate);
+  for (const { add } of sets) if (add !== undefined) zones.count(add.group, add.nodes);
+  const allowNew = wanted === undefined || zones.allowsNew(wanted.pool.group.id, wanted.nodes);
+  if (wanted !== undefined) zones.count(wanted.pool.group.id, wanted.nodes);
   // guard: no set takes a group below its minimum
   const allow = ({ group, node }: Candidate): boolean =>
-    groups.allowsWorking(group) && cluster.shortage([node]) === undefined && !(pays && isPaid([...gone, group], context));
-  return { allow, count };
+    groups.allowsWorking(group) &&
+    zones.allowsRemoval(group.id) &&
+    cluster.shortage([node]) === undefined &&
+    !(pays && isPaid([...gone, group], context));
+  return { allow, count, allowNew };
 }
 
 /** Whether the last of these removals saves nothing, since the node is paid for anyway. */

@@ -93,12 +93,18 @@ interface ZonesSeen {
 
 /** undefined: no zone of its pools is known to be down, or outages of zones are not heeded. A broken node is removed nevertheless. */
 export function outageOfZone({ group, node }: { readonly group: NodeGroup; readonly node: Node }, seen: ZonesSeen): Refusal | undefined {
-  const { families, policy } = seen;
   // guard: a node that works stays while a zone of its pools is down
-  if (!policy.cluster.avoidDownZones || !node.readiness.ready) return undefined;
-  for (const sibling of families.get(group.id)?.groups ?? [group]) {
+  if (!node.readiness.ready) return undefined;
+  const cause = outageOfPool(group, seen);
+  return cause === undefined ? undefined : { reason: 'ZoneDown', detail: `${cause}: nodes that work stay, since its pods may need them` };
+}
+
+/** The zone of the group or of a sibling that is down, as a part of a sentence. undefined: none is known to be, or outages are not heeded. */
+export function outageOfPool(group: NodeGroup, seen: ZonesSeen): string | undefined {
+  if (!seen.policy.cluster.avoidDownZones) return undefined;
+  for (const sibling of seen.families.get(group.id)?.groups ?? [group]) {
     const cause = outageOf(sibling, seen);
-    if (cause !== undefined) return { reason: 'ZoneDown', detail: `${cause}: nodes that work stay, since its pods may need them` };
+    if (cause !== undefined) return cause;
   }
   return undefined;
 }

@@ -97,7 +97,7 @@ export function createScoring(policy: ScaleUpPolicy, names: ResourceNames, clust
     priorityOf,
     priceOf,
     comparesPrices: policy.expanders.includes('price'),
-    preferenceOf: preferenceRule(policy, priorityOf),
+    preferenceOf: growthPreference(policy, priorityOf),
     notes: (groups) => [
       ...(policy.expanders.includes('priority') ? (rules?.notes(groups) ?? []) : []),
       ...(policy.expanders.includes('price')
@@ -108,6 +108,13 @@ export function createScoring(policy: ScaleUpPolicy, names: ResourceNames, clust
         : []),
     ],
   };
+}
+
+/** Zones in which Azure has more and less are not planned as one. They stay siblings, which removals keep even: a score passes. */
+function growthPreference(policy: ScaleUpPolicy, priorityOf: Scoring['priorityOf']): Scoring['preferenceOf'] {
+  const preferenceOf = preferenceRule(policy, priorityOf);
+  if (!policy.expanders.includes('placement')) return preferenceOf;
+  return (group) => `${preferenceOf(group)} ${group.placementScore ?? ''}`;
 }
 
 /** `free`: further nodes that cost nothing. */

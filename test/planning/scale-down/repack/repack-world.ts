@@ -54,7 +54,7 @@ export function worldOf({ nodes, most }: SmallCluster, sizes: Sizes): World {
   };
 }
 
-function contextOf(world: World, seen: (cluster: ClusterView) => ClusterView): ScaleDownContext {
+export function contextOf(world: World, seen: (cluster: ClusterView) => ClusterView = (cluster) => cluster): ScaleDownContext {
   const plain = observe(world);
   const observation = { ...plain, cluster: seen(plain.cluster) };
   const snapshot = new ClusterSnapshot({ names: resourceNames });
