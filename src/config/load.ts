@@ -15,6 +15,7 @@ import { repack } from './schema/repack.ts';
 import { priceListOf, type RetailPricesConfig } from './schema/retail-prices.ts';
 import { nodeGroupOptions } from './schema/node-groups.ts';
 import { rulesWithDates, schedules } from './schema/schedules.ts';
+import { constraintsOfProfiles, spreadDefaultsOf, type ProfileConstraint } from './schema/spread-defaults.ts';
 import { SCHEMA, type Parsed } from './schema/schema.ts';
 import { datesOfCalendar, type CalendarDates } from './sources/calendar-files.ts';
 import { wrongCaFile } from './sources/ca-file.ts';
@@ -22,6 +23,7 @@ import { cloudConfigLayer, endpointsLayer, ENDPOINTS_VARIABLE } from './sources/
 import { configFileLayer } from './sources/config-file.ts';
 import { environmentLayer } from './sources/environment.ts';
 import { flagLayer } from './sources/flags.ts';
+import { profilesWithDefaults } from './sources/scheduler-config.ts';
 import { EMPTY_LAYER, isDocument, mergeLayers, type Document, type Layer, type Merged } from './sources/layers.ts';
 import type { Config, ConfigErrors, ConfigInput } from './types/config.ts';
 import { defined } from '../lib/defined.ts';
@@ -65,13 +67,15 @@ export function loadSettings(input: ConfigInput): Settings | ConfigErrors {
   const parsed = SCHEMA.safeParse(merged.document, ONCE);
   const ca = caFileOf(merged.document, input);
   const calendars = parsed.success ? calendarsOf(parsed.data, input) : [];
+  const constraints = parsed.success ? defaultConstraintsOf(parsed.data, input) : [];
   const errors = [
     ...layers.flatMap((layer) => layer.errors),
+    ...(typeof constraints === 'string' ? [constraints] : []),
     ...(parsed.success ? [] : messagesOf(parsed.error.issues, merged)),
     ...(ca !== undefined && 'error' in ca ? [ca.error] : []),
     ...calendars.flatMap((calendar) => ('error' in calendar ? [calendar.error] : [])),
   ];
-  if (errors.length > 0 || !parsed.success) return { errors: errors.map(oneLine) };
+  if (errors.length > 0 || !parsed.success || typeof constraints === 'string') return { errors: errors.map(oneLine) };
   const caPem = ca !== undefined && 'text' in ca ? ca.text : undefined;
   const warnings = [
     ...layers.flatMap((layer) => layer.warnings),
@@ -79,7 +83,7 @@ export function loadSettings(input: ConfigInput): Settings | ConfigErrors {
     ...ineffectiveSettings(parsed.data),
     ...calendars.flatMap(leftEvents),
   ].map(oneLine);
-  const config = deepFreeze(assemble(parsed.data, { caPem, warnings, hostname: input.hostname, calendars }));
+  const config = deepFreeze(assemble(parsed.data, { caPem, warnings, hostname: input.hostname, calendars, constraints }));
   return {
     config,
     leaves: new Map([...leafEntries(merged.document, []), ...calendars.map(leafOfCalendar)]),
@@ -172,18 +176,31 @@ function leafOfCalendar(calendar: CalendarFile): readonly [string, string] {
   return [`schedules.calendars[${calendar.file}]`, 'dates' in calendar ? JSON.stringify(calendar.dates) : ''];
 }
 
+/** Of the scheduler's file, or of the setting; a text is one sentence about why not. */
+function defaultConstraintsOf({ kubernetes }: Parsed, input: Pick<ConfigInput, 'readFile'>): readonly ProfileConstraint[] | string {
+  const { schedulerConfigFile: file, defaultConstraints } = kubernetes;
+  if (file === undefined) return defaultConstraints;
+  const reading = readText('kubernetes.schedulerConfigFile', file, input);
+  if ('error' in reading) return reading.error;
+  const profiles = profilesWithDefaults(reading.text);
+  const found = typeof profiles === 'string' ? profiles : constraintsOfProfiles(profiles);
+  // guard: a file of the scheduler that cannot be understood is not taken for one without constraints
+  return typeof found === 'string' ? `kubernetes.schedulerConfigFile is "${file}": ${found}.` : found;
+}
+
 interface Extras {
   readonly caPem: string | undefined;
   readonly warnings: readonly string[];
   readonly hostname: string | undefined;
   readonly calendars: readonly CalendarFile[];
+  readonly constraints: readonly ProfileConstraint[];
 }
 
 function assemble(parsed: Parsed, extras: Extras): Config {
   const { retailPrices: _retailPrices, ...scaleUp } = parsed.scaleUp;
   return {
     azure: azureSectionOf(parsed, { caPem: extras.caPem, schedules: schedulesOf(parsed.schedules, extras.calendars) }),
-    kubernetes: kubernetesOf(parsed, extras.hostname),
+    kubernetes: kubernetesOf(parsed, extras),
     policy: {
       cluster: parsed.cluster,
       scaleUp: { ...scaleUp, listPrices: undefined, groupPrices: {} },
@@ -205,7 +222,7 @@ function assemble(parsed: Parsed, extras: Extras): Config {
   };
 }
 
-function kubernetesOf({ kubernetes, dryRun }: Parsed, hostname: string | undefined): Config['kubernetes'] {
+function kubernetesOf({ kubernetes, dryRun }: Parsed, { hostname, constraints }: Extras): Config['kubernetes'] {
   const { kubeconfig, context, apiServer } = kubernetes;
   return {
     ...defined({ kubeconfigPath: kubeconfig, context, apiServer }),
@@ -226,6 +243,7 @@ function kubernetesOf({ kubernetes, dryRun }: Parsed, hostname: string | undefin
     statusConfigMapName: kubernetes.statusConfigMapName,
     annotateNodes: kubernetes.annotateNodes && !dryRun,
     heedResourceLocker: kubernetes.heedResourceLocker,
+    spreadDefaults: spreadDefaultsOf(constraints),
   };
 }
 

@@ -24,6 +24,9 @@ export interface TopologySpreadConstraint {
   readonly nodeTaintsPolicy: 'Honor' | 'Ignore';
 }
 
+/** The required constraints that a profile of kube-scheduler gives to pods without their own, by the name of the profile. */
+export type SpreadDefaults = ReadonlyMap<string, readonly Omit<TopologySpreadConstraint, 'selector'>[]>;
+
 /** A required inter-pod affinity or anti-affinity term. */
 export interface PodAffinityTerm {
   readonly topologyKey: string;
@@ -58,6 +61,8 @@ export interface PodShape {
   readonly tolerations: readonly Toleration[];
   readonly hostPorts: readonly HostPort[];
   readonly topologySpread: readonly TopologySpreadConstraint[];
+  /** Whether its spec has spread constraints, be they soft. Only known if a profile of kube-scheduler has constraints for pods without. */
+  readonly ownSpread?: true;
   readonly podAffinity: readonly PodAffinityTerm[];
   readonly podAntiAffinity: readonly PodAffinityTerm[];
   readonly priority: number | undefined;

@@ -92,7 +92,7 @@ const UPSTREAM: Readonly<Record<string, string>> = {
 /** No value is the default there, or the flag is ours alone. */
 const WITHOUT_DEFAULT = new Set(
   `
-  config cloud-config nodes node-group-auto-discovery kubeconfig context cluster-name log-level dump-directory history-directory annotate-nodes probe-address
+  config cloud-config nodes node-group-auto-discovery kubeconfig scheduler-config-file context cluster-name log-level dump-directory history-directory annotate-nodes probe-address
   leader-elect-resource-namespace heed-resource-locker cluster-autoscaler-metrics dry-run max-failures-in-row
   allow-degraded repack-enabled retail-prices retail-prices-endpoint retail-prices-file max-nodes-per-group-per-minute drain-priority-config
   startup-taint ignore-taint startup-taint-prefix status-taint balancing-ignore-label balancing-label

@@ -4,6 +4,7 @@
  */
 import type { NodeJson, ObjectJson } from '../../src/kubernetes/api/core-json.ts';
 import { ReflectedCluster } from '../../src/kubernetes/views/cluster-tables.ts';
+import type { SpreadDefaults } from '../../src/domain/pod.ts';
 import type { FitReason } from '../../src/domain/reasons.ts';
 import { ResourceNames } from '../../src/domain/resources.ts';
 import { ClusterSnapshot } from '../../src/scheduling/snapshot/cluster-snapshot.ts';
@@ -59,12 +60,16 @@ const RESOURCES: Readonly<Record<string, string>> = {
   ResourceSlice: 'resourceslices',
   ResourceClaim: 'resourceclaims',
   ResourceClaimTemplate: 'resourceclaimtemplates',
+  Service: 'services',
+  ReplicaSet: 'replicasets',
+  StatefulSet: 'statefulsets',
+  ReplicationController: 'replicationcontrollers',
 };
 
 /** Asks the planner: the objects go the way that the watch would take them. No other pod is pending. */
-export function askPlanner(cluster: ParityCluster, pod: ParityObject): PlannersAnswer {
+export function askPlanner(cluster: ParityCluster, pod: ParityObject, spreadDefaults?: SpreadDefaults): PlannersAnswer {
   const resources = new ResourceNames();
-  const reflected = new ReflectedCluster(resources);
+  const reflected = new ReflectedCluster(resources, { spreadDefaults });
   const tables = new Map(reflected.sources().map(({ resource, table }) => [resource, table]));
   for (const object of [...cluster, pod]) {
     tables.get(RESOURCES[object.kind] ?? '')?.put(JSON.parse(JSON.stringify(object)) as ObjectJson);

@@ -9,6 +9,7 @@ import { CLOUD_NAMES, cloudByName, STACK, agents, chooseCredential } from './azu
 import { nodeGroupOptions } from './node-groups.ts';
 import { schedules } from './schedules.ts';
 import { repack } from './repack.ts';
+import { defaultConstraints } from './spread-defaults.ts';
 import { backoff, capacity, cluster, drain, scaleDown, scaleUp } from './policy.ts';
 
 const RETRY_JITTER = 1.2;
@@ -33,6 +34,12 @@ const kubernetes = z
       .regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/, { error: "a ConfigMap's name" })
       .default('cluster-autoscaler-status'),
     heedResourceLocker: flag(true),
+    schedulerConfigFile: text('a file path').optional(),
+    defaultConstraints,
+  })
+  .refine((given) => given.schedulerConfigFile === undefined || given.defaultConstraints.length === 0, {
+    error: 'an empty list if kubernetes.schedulerConfigFile is set: only one of the two can be used',
+    path: ['defaultConstraints'],
   })
   // As in Kubernetes' own leader election: a try, with its jitter, must fit into the time in which one must succeed.
   .refine((given) => given.leaseRenewDeadline > given.leaseRetryPeriod * RETRY_JITTER, {

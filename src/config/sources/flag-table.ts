@@ -29,6 +29,12 @@ export const FLAGS: readonly Flag[] = [
     'kubernetes.kubeconfig',
     "kubeconfig file, or a list of files as in KUBECONFIG (default: the pod's service account)",
   ),
+  row(
+    'scheduler-config-file',
+    'text',
+    'kubernetes.schedulerConfigFile',
+    "kube-scheduler's own configuration: the default spread constraints of its profiles count (default: none are required)",
+  ),
   row('context', 'text', 'kubernetes.context', 'context of the kubeconfig (default: its current context)'),
   row('namespace', 'text', 'kubernetes.namespace', 'namespace of the lease and of status events (default kube-system)'),
   row('leader-elect', 'boolean', 'kubernetes.leaderElect', 'become leader before acting (default true)'),

@@ -215,12 +215,6 @@ export const RETIRED_FLAGS: readonly RetiredFlag[] = [
   toggle('salvo-scale-up', 'ignored', [], 'groups are always increased in parallel'),
   value('salvo-scale-up-budget', 'ignored', [], 'the time of a plan is --max-binpacking-time'),
   toggle('scaleup-simulation-for-skipped-node-groups-enabled', 'ignored', FALSE, 'skipped groups are always reported with their reasons'),
-  value(
-    'scheduler-config-file',
-    'refused',
-    [],
-    'pods are planned with the default profile of kube-scheduler: name other schedulers with --allowed-scheduler-names',
-  ),
   value('scheduler-verbosity', 'ignored', [], LOGS),
   value('user-agent', 'ignored', [], 'set AZURE_CLUSTER_AUTOSCALER_USER_AGENT_SUFFIX'),
   value('leader-elect-resource-lock', 'refused', ['leases'], 'leader election uses a Lease'),

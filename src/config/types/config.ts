@@ -2,6 +2,7 @@
  * The configuration of the whole program, read once at start. Durations are in milliseconds, and everything is frozen. Each
  * part of the program gets only its own section. Must not know where a value comes from.
  */
+import type { SpreadDefaults } from '../../domain/pod.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { AzureConfig } from '../schema/azure-section.ts';
 import type { Listener } from '../schema/schema.ts';
@@ -36,6 +37,8 @@ export interface KubernetesConfig {
   readonly annotateNodes: boolean;
   /** Whether writes to Azure stop while another component holds the Lease `kube-system/aks-managed-resource-locker`. */
   readonly heedResourceLocker: boolean;
+  /** The required constraints of kube-scheduler's profiles for pods without their own. */
+  readonly spreadDefaults: SpreadDefaults;
 }
 
 interface LoopConfig {

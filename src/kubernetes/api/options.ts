@@ -4,6 +4,7 @@ import type { ForeignLock, LeaderLease } from '../../domain/ports/leadership.ts'
 import type { EventRecorder } from '../../domain/ports/records.ts';
 import type { NodeName } from '../../domain/ids.ts';
 import type { NodeWriters } from '../../domain/node.ts';
+import type { SpreadDefaults } from '../../domain/pod.ts';
 import type { StoredText } from '../../domain/ports/stored-text.ts';
 import type { TaintRules } from '../../domain/taints.ts';
 
@@ -48,6 +49,8 @@ export interface KubernetesOptions {
   readonly followWorkloads?: boolean;
   /** The kinds of capacity objects to watch, and of workloads whose pods are copied. If absent, none is watched. */
   readonly capacity?: CapacityOptions;
+  /** The required constraints of kube-scheduler's profiles for pods without their own. If absent, there are none. */
+  readonly spreadDefaults?: SpreadDefaults;
   /** Taints of nodes that are still starting. If absent, only the built-in ones count. */
   readonly taints?: TaintRules;
 }

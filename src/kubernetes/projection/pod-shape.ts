@@ -23,15 +23,18 @@ export class Shapes {
   readonly #byFingerprint = new WeakInterner<PodShape>();
   readonly #byKey = new WeakInterner<PodShape>();
   readonly #names: ResourceNames;
+  readonly #notesSpread: boolean;
 
-  constructor(names: ResourceNames) {
+  /** `notesSpread`: whether it matters that a pod has spread constraints which are all soft. */
+  constructor(names: ResourceNames, notesSpread = false) {
     this.#names = names;
+    this.#notesSpread = notesSpread;
   }
 
   of(pod: PodJson): PodShape {
     // Of a fixed length: the text has 1 to 2 kB, and pods with labels of their own, as in StatefulSets, have a text each.
     return this.#byFingerprint.of(hash('sha256', fingerprint(pod), 'base64'), () => {
-      const shape = projectShape(pod, this.#names);
+      const shape = projectShape(pod, this.#names, this.#notesSpread);
       // The table has keys of shapes that are gone. A pod that waits for its own node has a shape of its own, and a text of 1 to 2 kB.
       return this.#byKey.of(hash('sha256', shape.key, 'base64'), () => shape);
     });
@@ -102,7 +105,7 @@ function statusPart(status: ContainerStatusJson): readonly unknown[] {
 }
 
 /** Projects without interning. */
-export function projectShape(pod: PodJson, names: ResourceNames): PodShape {
+export function projectShape(pod: PodJson, names: ResourceNames, notesSpread = false): PodShape {
   const spec = pod.spec ?? {};
   const namespace = pod.metadata?.namespace ?? 'default';
   const labels = sortedLabels(pod.metadata?.labels);
@@ -115,6 +118,7 @@ export function projectShape(pod: PodJson, names: ResourceNames): PodShape {
     tolerations: (spec.tolerations ?? []).map(toleration),
     hostPorts: hostPorts(spec),
     topologySpread: spreadConstraints(spec.topologySpreadConstraints ?? [], labels),
+    ...(notesSpread ? ownSpread(spec) : {}),
     podAffinity: affinityTerms(spec.affinity?.podAffinity?.requiredDuringSchedulingIgnoredDuringExecution, { namespace, labels }),
     podAntiAffinity: affinityTerms(spec.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution, { namespace, labels }),
     priority: spec.priority,
@@ -148,6 +152,10 @@ function requestsOrNone(
 function withDisks(requests: Resources, { spec = {} }: PodJson, names: ResourceNames): Resources {
   const disks = disksOf(spec.volumes ?? []).length;
   return disks === 0 ? requests : plus(requests, names.fromRecord({ [attachResource(AZURE_DISK_DRIVER)]: disks }));
+}
+
+function ownSpread({ topologySpreadConstraints }: PodSpecJson): Pick<PodShape, 'ownSpread'> {
+  return (topologySpreadConstraints ?? []).length === 0 ? {} : { ownSpread: true };
 }
 
 function nodeAffinity(spec: PodSpecJson): readonly NodeSelectorTerm[] | undefined {

@@ -33,10 +33,10 @@ export interface PodProjection {
   readonly volumes: Interner<readonly LocalVolume[]>;
 }
 
-export function createPodProjection(names: ResourceNames): PodProjection {
+export function createPodProjection(names: ResourceNames, notesSpread = false): PodProjection {
   return {
     names,
-    shapes: new Shapes(names),
+    shapes: new Shapes(names, notesSpread),
     strings: new StringInterner(),
     messages: new StringInterner(MOST_MESSAGES),
     controllers: new WeakInterner(),

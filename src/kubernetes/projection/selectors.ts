@@ -6,6 +6,7 @@ import type {
   AffinityTermJson,
   LabelSelectorJson,
   NodeSelectorTermJson,
+  ObjectJson,
   RequirementJson,
   SpreadJson,
   TolerationJson,
@@ -27,6 +28,22 @@ export function labelSelector(json: LabelSelectorJson | null | undefined): Label
     .sort(compareBy(([key]) => key))
     .map(([key, value]): Requirement => ({ key, operator: 'In', values: [value] }));
   return { requirements: [...exact, ...(json.matchExpressions ?? []).map(requirement)] };
+}
+
+interface SelectingJson extends ObjectJson {
+  readonly spec?: { readonly selector?: unknown };
+}
+
+/** Of a Service or a ReplicationController: exact labels. undefined: it selects nothing. */
+export function exactSelector({ spec }: SelectingJson): LabelSelector | undefined {
+  const selector = spec?.selector;
+  if (typeof selector !== 'object' || selector === null) return undefined;
+  return labelSelector({ matchLabels: selector as Labels });
+}
+
+/** Of a ReplicaSet or a StatefulSet. */
+export function workloadSelector({ spec }: SelectingJson): LabelSelector | undefined {
+  return labelSelector(spec?.selector as LabelSelectorJson | null | undefined);
 }
 
 /** An operator unknown to this version never holds: the pod waits instead of being misplaced. */

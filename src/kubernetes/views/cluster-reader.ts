@@ -6,7 +6,7 @@ import { withAbort } from '../../lib/abort.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
 import type { Node } from '../../domain/node.ts';
 import type { ClusterView } from '../../domain/observation.ts';
-import type { Pod } from '../../domain/pod.ts';
+import type { Pod, SpreadDefaults } from '../../domain/pod.ts';
 import type { TaintRules } from '../../domain/taints.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import type { ClusterReader, ReadNode } from '../../domain/ports/cluster.ts';
@@ -29,6 +29,8 @@ interface ReaderDeps extends Omit<ReflectorDeps, 'resource' | 'path' | 'table'> 
   readonly names: ResourceNames;
   /** If absent, only the well-known startup taints count. */
   readonly taints?: TaintRules;
+  /** If absent, no profile of kube-scheduler refuses nodes to pods without constraints. */
+  readonly spreadDefaults?: SpreadDefaults;
   /** Whether the views include the number of pods that controllers want. */
   readonly followWorkloads?: boolean;
   /** The capacity objects to watch. If absent, none. */
@@ -54,7 +56,12 @@ export class WatchedClusterReader implements ClusterReader {
   constructor(deps: ReaderDeps) {
     this.#deps = deps;
     const unreadable = (node: string, reason: string): void => deps.log.warn({ node, reason }, 'Node could not be read');
-    this.#cluster = new ReflectedCluster(deps.names, unreadable, deps.taints, () => deps.clock.now());
+    this.#cluster = new ReflectedCluster(deps.names, {
+      onUnreadableNode: unreadable,
+      taints: deps.taints,
+      now: () => deps.clock.now(),
+      spreadDefaults: deps.spreadDefaults,
+    });
     this.#workloads = deps.followWorkloads === true ? new WatchedWorkloads(deps) : undefined;
     const { capacity: options } = deps;
     const { shapes } = this.#cluster.podProjection;

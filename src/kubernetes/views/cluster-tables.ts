@@ -1,13 +1,14 @@
 /** The tables behind the views, and the reflectors that fill them. */
 import type { Node } from '../../domain/node.ts';
 import type { ClusterView } from '../../domain/observation.ts';
-import type { Pod } from '../../domain/pod.ts';
+import type { Pod, SpreadDefaults } from '../../domain/pod.ts';
 import type { TaintRules } from '../../domain/taints.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import type { DaemonSet, DisruptionBudget } from '../../domain/workloads.ts';
 import type { ObjectJson } from '../api/core-json.ts';
 import { byName, isOver, PodIndex } from './pod-index.ts';
 import { createNodeProjection, projectNode, type NodeProjection, type NodeProjectionListener } from '../projection/node.ts';
+import { DefaultSpread } from './default-spread.ts';
 import { WatchedDevices } from './device-view.ts';
 import { KnownStorage } from './storage-view.ts';
 import { createPodProjection, projectPod, type PodProjection } from '../projection/pod.ts';
@@ -37,6 +38,14 @@ const nameOf = ({ metadata }: ObjectJson): string => metadata?.name ?? '';
 /** Why parts of the view may be wrong. */
 export type Troubles = Partial<Record<NonNullable<Source['onlyFor']>, string>>;
 
+interface TablesOptions {
+  readonly onUnreadableNode?: NodeProjectionListener;
+  readonly taints?: TaintRules | undefined;
+  readonly now?: () => number;
+  /** If absent, no profile of kube-scheduler refuses nodes to pods without constraints. */
+  readonly spreadDefaults?: SpreadDefaults | undefined;
+}
+
 /** Holds the state of the cluster. Views share what did not change instead of copying it. */
 export class ReflectedCluster {
   readonly podProjection: PodProjection;
@@ -60,6 +69,7 @@ export class ReflectedCluster {
   readonly #capacities = new Table({ keyOf: namespacedName, project: (object) => projectStorageCapacity(object as StorageCapacityJson) });
   readonly #storage: KnownStorage;
   readonly #devices = new WatchedDevices();
+  readonly #spread: DefaultSpread;
   #views: { nodes: Views['nodes']; daemonSets: Views['daemonSets']; budgets: Views['disruptionBudgets']; namespaces: Views['namespaces'] } =
     {
       nodes: new Map(),
@@ -68,12 +78,9 @@ export class ReflectedCluster {
       namespaces: new Map(),
     };
 
-  constructor(
-    names: ResourceNames,
-    onUnreadableNode: NodeProjectionListener = () => undefined,
-    taints: TaintRules = {},
-    now: () => number = () => 0,
-  ) {
+  constructor(names: ResourceNames, options: TablesOptions = {}) {
+    const { onUnreadableNode = () => undefined, taints = {}, now = () => 0, spreadDefaults = new Map() } = options;
+    this.#spread = new DefaultSpread(spreadDefaults);
     const tables = {
       claims: this.#claims.items,
       volumes: this.#volumes.items,
@@ -83,7 +90,7 @@ export class ReflectedCluster {
       capacities: this.#capacities.items,
     };
     this.#storage = new KnownStorage(tables, names);
-    this.podProjection = createPodProjection(names);
+    this.podProjection = createPodProjection(names, spreadDefaults.size > 0);
     this.nodeProjection = createNodeProjection(names, onUnreadableNode, taints, now);
     this.#pods = new Table({
       keyOf: uidOf,
@@ -127,11 +134,12 @@ export class ReflectedCluster {
         onlyFor: 'room',
       },
       ...this.#devices.sources(),
+      ...this.#spread.sources(),
     ];
   }
 
   /**
-   * `troubles` says why claims and volumes, the room for new volumes, or devices cannot be evaluated. If absent, they
+   * `troubles` says why claims and volumes, the room for new volumes, devices, or default constraints cannot be evaluated. If absent, they
    * can.
    */
   views(troubles: Troubles = {}): Views {
@@ -153,7 +161,7 @@ export class ReflectedCluster {
       disruptionBudgets: kept.budgets,
       namespaces: kept.namespaces,
     });
-    return this.#devices.resolve(view, troubles.devices);
+    return this.#spread.resolve(this.#devices.resolve(view, troubles.devices), troubles.spread);
   }
 
   onUnschedulable(listener: (pod: Pod) => void): () => void {

@@ -62,7 +62,8 @@ export interface Source {
   /**
    * The only pods that need this resource. Without it these pods wait, and nothing else does. `volumes`: pods with
    * volumes. `room`: pods whose volumes are created only where the driver has room. `devices`: pods with device claims.
+   * `spread`: pods that a profile of kube-scheduler spreads by default.
    */
-  readonly onlyFor?: 'volumes' | 'room' | 'devices';
+  readonly onlyFor?: 'volumes' | 'room' | 'devices' | 'spread';
   readonly mayBeAbsent?: true;
 }

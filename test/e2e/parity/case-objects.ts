@@ -15,12 +15,17 @@ export const PATHS: readonly (readonly [kind: string, path: (namespace: string) 
   ['ResourceSlice', () => `${DEVICES}/resourceslices`],
   ['ResourceClaimTemplate', (namespace) => `${DEVICES}/namespaces/${namespace}/resourceclaimtemplates`],
   ['ResourceClaim', (namespace) => `${DEVICES}/namespaces/${namespace}/resourceclaims`],
+  ['Service', (namespace) => `/api/v1/namespaces/${namespace}/services`],
+  ['ReplicationController', (namespace) => `/api/v1/namespaces/${namespace}/replicationcontrollers`],
+  ['ReplicaSet', (namespace) => `/apis/apps/v1/namespaces/${namespace}/replicasets`],
+  ['StatefulSet', (namespace) => `/apis/apps/v1/namespaces/${namespace}/statefulsets`],
   ['Node', () => '/api/v1/nodes'],
   ['Pod', (namespace) => `/api/v1/namespaces/${namespace}/pods`],
 ];
 
 /** Of what is not in the core group. */
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
+  apps: ['ReplicaSet', 'StatefulSet'],
   'storage.k8s.io': ['StorageClass', 'CSIDriver', 'CSINode'],
   'resource.k8s.io': ['DeviceClass', 'ResourceSlice', 'ResourceClaimTemplate', 'ResourceClaim'],
 };

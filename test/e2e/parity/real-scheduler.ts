@@ -73,7 +73,8 @@ export class RealScheduler {
     });
   }
 
-  static async start(binaries: Binaries): Promise<RealScheduler> {
+  /** `pluginConfig`: of its one profile. */
+  static async start(binaries: Binaries, pluginConfig: readonly Json[] = []): Promise<RealScheduler> {
     const verdicts = new Map<string, Verdict>();
     const server = extender(verdicts);
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -85,7 +86,9 @@ export class RealScheduler {
         args: { 'kube-apiserver': [`--disable-admission-plugins=${NOT_ADMITTED.join(',')}`] },
         scheduler: {
           extenders: [{ urlPrefix: `http://127.0.0.1:${port}`, filterVerb: 'filter', nodeCacheCapable: true, httpTimeout: '30s' }],
-          profiles: [{ schedulerName: 'default-scheduler', plugins: { postFilter: { disabled: [{ name: 'DefaultPreemption' }] } } }],
+          profiles: [
+            { schedulerName: 'default-scheduler', pluginConfig, plugins: { postFilter: { disabled: [{ name: 'DefaultPreemption' }] } } },
+          ],
         },
       });
       for (const [name, value] of Object.entries(PRIORITIES)) {

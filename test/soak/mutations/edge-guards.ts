@@ -3,6 +3,25 @@ import type { GuardTable } from './guard.ts';
 
 export const EDGE_GUARDS: readonly GuardTable[] = [
   {
+    test: 'test/kubernetes/views/default-spread.test.ts',
+    quick: true,
+    guards: [
+      { title: 'a pod with spread constraints of its own, soft ones too, gets none by default', row: 'though they are soft' },
+      { title: 'a pod whose default constraints are not known is not planned as if it had none', row: 'while Services cannot be read' },
+    ],
+  },
+  {
+    test: 'test/config/scheduler-config.test.ts',
+    quick: true,
+    guards: [
+      {
+        title: 'a file of the scheduler that cannot be understood is not taken for one without constraints',
+        row: 'that is not understood',
+        change: ["typeof found === 'string' ? `kubernetes.schedulerConfigFile is", 'false ? `kubernetes.schedulerConfigFile is'],
+      },
+    ],
+  },
+  {
     test: 'test/cli/leader.test.ts',
     guards: [
       'nothing is written without the lease',
