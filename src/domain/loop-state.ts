@@ -167,6 +167,16 @@ export interface SeenDeletionTaint {
   readonly text: string;
 }
 
+/** Times: milliseconds since the epoch. */
+export interface NodeInDeletion {
+  readonly group: NodeGroupId;
+  readonly instance: InstanceKey;
+  /** When its removal started. */
+  readonly sinceMs: number;
+  /** When Azure accepted the deletion of its instance. undefined: this process still drains the node. */
+  readonly sentAtMs: number | undefined;
+}
+
 /** What keeps a group from changing, and since when this process has seen it, milliseconds since the epoch. */
 export interface HeldGroup {
   readonly kind: 'frozen' | 'not-increased' | 'unconfirmed' | 'deleting' | 'creating';
@@ -228,8 +238,8 @@ export interface LoopState {
   readonly broken: ReadonlyMap<NodeGroupId, BrokenPromise>;
   /** Groups that bring no node in some of their zones: the templates are without these zones. */
   readonly brokenZones: ReadonlyMap<NodeGroupId, BrokenPromise>;
-  /** Nodes whose drain or deletion is in progress. `sinceMs` is when it started. */
-  readonly deleting: ReadonlyMap<NodeName, { readonly group: NodeGroupId; readonly instance: InstanceKey; readonly sinceMs: number }>;
+  /** Nodes whose drain or deletion is in progress. */
+  readonly deleting: ReadonlyMap<NodeName, NodeInDeletion>;
   /** No view of `increases`: a cooldown may be configured to last longer than a record, and outlives a process with the saved memory. */
   readonly lastScaleUpMs: number;
   readonly lastScaleDownMs: number;

@@ -1,5 +1,6 @@
 /** Several nodes are drained at once, and something comes in between: the process dies, evictions fail, a person works on the nodes. */
 import { expect, it } from 'vitest';
+import { STOP_SECONDS_ANNOTATION } from '../../world/simulator/cluster/controllers/kubelet-pods.ts';
 import type { PodObject } from '../../world/simulator/cluster/store/objects.ts';
 import { startedWorld, type VirtualRun } from '../support/virtual-world.ts';
 import { aPool, bound, budget, capacity, deployment, MINUTE, pending, SECOND, worldOf } from './support.ts';
@@ -145,4 +146,30 @@ it('a person drains one node by hand and adds two others meanwhile: the cordon s
     await world.advance(5 * SECOND);
   }
   await expectCalmEnd(followed);
+});
+
+it('a drain that takes twenty minutes counts until it is over: no second one begins, and the minimum holds', async () => {
+  const flags = [
+    '--max-graceful-termination-sec=1500',
+    '--scale-down-unneeded-time=30s',
+    '--scale-down-delay-after-add=0s',
+    '--max-drain-parallelism=1',
+  ];
+  const world = await startedWorld({
+    spec: worldOf([aPool({ name: 'general', count: 3, min: 1 })]),
+    flags: [...flags, '--scan-interval=30s'],
+  });
+  const annotations = { [STOP_SECONDS_ANNOTATION]: '1200' };
+  world.world.cluster.apply(
+    deployment({ name: 'slow', replicas: 3, cpu: '350m', annotations, spec: { terminationGracePeriodSeconds: 1500 } }),
+  );
+  const drained = (): number =>
+    world.world.cluster.store.nodes().filter(({ spec }) => (spec.taints ?? []).some(({ key }) => key === 'ToBeDeletedByClusterAutoscaler'))
+      .length;
+  await world.until('a drain', () => drained() === 1, 5 * MINUTE);
+  for (let minutes = 1; minutes <= 18; minutes++) {
+    await world.advance(MINUTE);
+    expect([minutes, drained(), capacity(world, 'general')]).toEqual([minutes, 1, 3]);
+  }
+  await world.until('its end', () => capacity(world, 'general') === 2, 5 * MINUTE);
 });

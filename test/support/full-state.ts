@@ -108,7 +108,7 @@ export const FULL_STATE: Full<LoopState> = {
   readyTimes: new Map([[GROUP, [90_000]]]),
   broken: new Map([[GROUP, PROMISE]]),
   brokenZones: new Map([[GROUP, PROMISE]]),
-  deleting: new Map([['n', { group: GROUP, instance: keyOf('n'), sinceMs: PAST_MS }]]),
+  deleting: new Map([['n', { group: GROUP, instance: keyOf('n'), sinceMs: PAST_MS, sentAtMs: PAST_MS }]]),
   lastScaleUpMs: PAST_MS,
   lastScaleDownMs: PAST_MS,
   lastScaleDownFailureMs: PAST_MS,

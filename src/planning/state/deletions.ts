@@ -3,7 +3,7 @@
  * Idea: deletion taint.
  */
 import type { InstanceKey, NodeName } from '../../domain/ids.ts';
-import type { LoopState, SeenDeletionTaint } from '../../domain/loop-state.ts';
+import type { LoopState, NodeInDeletion, SeenDeletionTaint } from '../../domain/loop-state.ts';
 import type { InstanceState } from '../../domain/node-group.ts';
 import type { Node } from '../../domain/node.ts';
 import type { Observation } from '../../domain/observation.ts';
@@ -13,7 +13,7 @@ import { nodeListFacts } from '../facts/node-list-facts.ts';
 
 /**
  * An accepted deletion shows as `deleting` at once, for as long as it takes. If two reads of the instance list at their longest interval
- * still show `running`, the deletion was lost. The node then loses its taint and is evaluated again.
+ * still show `running`, the deletion was lost. The node then loses its taint and is evaluated again. A drain may take longer than that.
  */
 const LOST_DELETION_MS = 600_000;
 
@@ -27,9 +27,10 @@ export function reduceDeletions(state: LoopState, observation: Observation): Loo
   const tainted = nodeListFacts(cluster.nodes).deletionTainted;
   // In a cluster at rest nothing is being removed.
   const states = state.deleting.size + tainted.length === 0 ? NO_STATES : instanceStates(observation);
-  const deleting = new Map<NodeName, { group: Deletion['group']; instance: InstanceKey; sinceMs: number }>();
+  const deleting = new Map<NodeName, NodeInDeletion>();
   for (const [name, entry] of state.deleting) {
-    const lost = nowMs - entry.sinceMs > LOST_DELETION_MS && states.get(entry.instance) === 'running';
+    // guard: a drain that takes long is no lost deletion
+    const lost = nowMs - (entry.sentAtMs ?? nowMs) > LOST_DELETION_MS && states.get(entry.instance) === 'running';
     if (cluster.nodes.has(name) && !failed.has(entry.instance) && !lost) deleting.set(name, entry);
   }
   for (const node of tainted) {
@@ -37,14 +38,12 @@ export function reduceDeletions(state: LoopState, observation: Observation): Loo
     const group = cloud.groupOfNode.get(name);
     const instance = cloud.instanceOfNode.get(name);
     if (deleting.has(name) || group === undefined || instance === undefined || !hasTaint(node.taints, TO_BE_DELETED_TAINT)) continue;
-    if (states.get(instance) === 'deleting') deleting.set(name, { group, instance, sinceMs: nowMs });
+    if (states.get(instance) === 'deleting') deleting.set(name, { group, instance, sinceMs: nowMs, sentAtMs: nowMs });
   }
   return deleting;
 }
 
 const NO_STATES: ReadonlyMap<InstanceKey, InstanceState> = new Map();
-
-type Deletion = LoopState['deleting'] extends ReadonlyMap<NodeName, infer Entry> ? Entry : never;
 
 function instanceStates(observation: Observation): ReadonlyMap<InstanceKey, InstanceState> {
   const states = new Map<InstanceKey, InstanceState>();

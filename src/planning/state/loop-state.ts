@@ -5,7 +5,14 @@
  */
 import type { NodeGroupId, NodeName } from '../../domain/ids.ts';
 import type { AnsweredRecord } from '../../domain/loop-report.ts';
-import type { BudgetedRemoval, FollowedInstances, GroupTimes, LoopState, RememberedUnremovable } from '../../domain/loop-state.ts';
+import type {
+  BudgetedRemoval,
+  FollowedInstances,
+  GroupTimes,
+  LoopState,
+  NodeInDeletion,
+  RememberedUnremovable,
+} from '../../domain/loop-state.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { IncreaseOutcome, RemovalOutcome } from '../../domain/outcome.ts';
@@ -180,7 +187,7 @@ function rememberUnremovable(kept: UnremovableNode, nowMs: number): readonly Rem
 
 /** What removals change of the state, while their outcomes are taken in. */
 interface RemovalChanges {
-  readonly deleting: Map<NodeName, NonNullable<ReturnType<LoopState['deleting']['get']>>>;
+  readonly deleting: Map<NodeName, NodeInDeletion>;
   readonly unneededSince: Map<NodeName, number>;
   readonly unremovable: Map<NodeName, RememberedUnremovable>;
   readonly groupTimes: Map<NodeGroupId, GroupTimes>;
@@ -213,13 +220,14 @@ function takeInRemoval(changes: RemovalChanges, outcome: RemovalOutcome, nowMs: 
   switch (outcome.kind) {
     case 'started': {
       const { node, group, instance, empty, budgeted, atMs } = outcome;
-      changes.deleting.set(node, { group, instance, sinceMs: atMs });
+      changes.deleting.set(node, { group, instance, sinceMs: atMs, sentAtMs: undefined });
       changes.unneededSince.delete(node);
       (empty === true ? changes.emptyRemovals : changes.removals).push(atMs);
       if (budgeted !== undefined) changes.budgetedRemovals.push({ group, cause: budgeted, startedAtMs: atMs });
       return noteScaleDown(changes, group, atMs);
     }
     case 'deleted':
+      noteSent(changes, outcome);
       // The entry stays until the node has gone from the cluster: until then the node must not be a candidate again.
       return noteScaleDown(changes, outcome.group, outcome.atMs);
     case 'undone':
@@ -227,6 +235,11 @@ function takeInRemoval(changes: RemovalChanges, outcome: RemovalOutcome, nowMs: 
     case 'instances':
       if (outcome.accepted) for (const _instance of outcome.instances) changes.removals.push(outcome.atMs);
   }
+}
+
+function noteSent({ deleting }: RemovalChanges, { node, atMs }: Extract<RemovalOutcome, { kind: 'deleted' }>): void {
+  const entry = deleting.get(node);
+  if (entry !== undefined) deleting.set(node, { ...entry, sentAtMs: atMs });
 }
 
 function noteScaleDown(changes: RemovalChanges, group: NodeGroupId, atMs: number): void {

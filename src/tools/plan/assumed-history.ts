@@ -24,7 +24,9 @@ function nodesInDeletion({ cluster, cloud, nowMs }: Observation): LoopState['del
     tainted.flatMap(({ name }) => {
       const group = cloud.groupOfNode.get(name);
       const instance = cloud.instanceOfNode.get(name);
-      return group === undefined || instance === undefined ? [] : [[name, { group, instance, sinceMs: nowMs }] as const];
+      return group === undefined || instance === undefined
+        ? []
+        : [[name, { group, instance, sinceMs: nowMs, sentAtMs: undefined }] as const];
     }),
   );
 }

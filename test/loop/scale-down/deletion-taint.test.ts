@@ -259,7 +259,7 @@ describe('leftovers', () => {
 
   it.each(cases)('$name: freed $freed', async (row) => {
     const { cluster, observation } = setUp(row);
-    const entry = { group: nodeGroupId('g'), instance: keyOf('g-0'), sinceMs: START_MS };
+    const entry = { group: nodeGroupId('g'), instance: keyOf('g-0'), sinceMs: START_MS, sentAtMs: undefined };
     const deletionTaints = new Map(row.agedMs === undefined ? [] : [['g-0', { sinceMs: START_MS - row.agedMs, text: '' }]]);
     const state: LoopState = aState({ deletionTaints, deleting: new Map(row.deleting === true ? [['g-0', entry]] : []) });
     const ports = {

@@ -39,7 +39,7 @@ describe('nodes of a capacity reservation', () => {
       given: world(reserved(2, names(3)), {
         state: {
           unneededSince: sinceMinutes(30, names(4)),
-          deleting: new Map([['p-0', { group: nodeGroupId('p'), instance: keyOf('p-0'), sinceMs: START_MS }]]),
+          deleting: new Map([['p-0', { group: nodeGroupId('p'), instance: keyOf('p-0'), sinceMs: START_MS, sentAtMs: undefined }]]),
         },
       }),
       removes: ['p-3'],

@@ -12,7 +12,7 @@ const ending = (controller: typeof stateful) =>
 
 describe('the only node for the successor of a terminating pod', () => {
   const unneededSince = sinceMinutes(30, ['p-1']);
-  const deleting = new Map([['p-0', { group: nodeGroupId('p'), instance: keyOf('p-0'), sinceMs: START_MS - MINUTE }]]);
+  const deleting = new Map([['p-0', { group: nodeGroupId('p'), instance: keyOf('p-0'), sinceMs: START_MS - MINUTE, sentAtMs: undefined }]]);
   const cases: readonly {
     readonly name: string;
     readonly of: typeof stateful;

@@ -27,7 +27,7 @@ describe('budgets', () => {
 
   it('target 5, minimum 3, one removal under way: one more', () => {
     const all = names(5);
-    const deleting = new Map([['p-0', { group: nodeGroupId('p'), instance: keyOf('p-0'), sinceMs: START_MS }]]);
+    const deleting = new Map([['p-0', { group: nodeGroupId('p'), instance: keyOf('p-0'), sinceMs: START_MS, sentAtMs: undefined }]]);
     const result = plan({
       groups: [pool('p', 5, { minSize: 3 })],
       nodes: nodes(...all),
@@ -43,7 +43,7 @@ describe('budgets', () => {
     const instances = (group.instances ?? []).map((instance) =>
       instance.key === keyOf('p-0') ? { ...instance, state: 'deleting' as const } : instance,
     );
-    const deleting = new Map([['p-0', { group: nodeGroupId('p'), instance: keyOf('p-0'), sinceMs: START_MS }]]);
+    const deleting = new Map([['p-0', { group: nodeGroupId('p'), instance: keyOf('p-0'), sinceMs: START_MS, sentAtMs: undefined }]]);
     const result = plan({
       groups: [{ ...group, instances }],
       nodes: nodes(...all),
@@ -150,7 +150,9 @@ describe('budgets', () => {
       budgets: [aBudget({ name: 'b', disruptionsAllowed: allowed, selector })],
       state: {
         unneededSince: sinceMinutes(30, ['p-0', 'p-1']),
-        deleting: new Map(going.map((name) => [name, { group: nodeGroupId('p'), instance: keyOf(name), sinceMs: START_MS }])),
+        deleting: new Map(
+          going.map((name) => [name, { group: nodeGroupId('p'), instance: keyOf(name), sinceMs: START_MS, sentAtMs: undefined }]),
+        ),
       },
       policy: aPolicy({ scaleDown: { maxParallelDrains: 5 } }),
     });

@@ -40,7 +40,9 @@ describe('a node with a deletion taint of another program', () => {
   });
 
   it('an old mark on a node that is being removed says nothing: the removal does', () => {
-    const deleting = new Map([['p-0', { group: pool('p', 1).id, instance: keyOf('p-0'), sinceMs: START_MS - 9 * MINUTE }]]);
+    const deleting = new Map([
+      ['p-0', { group: pool('p', 1).id, instance: keyOf('p-0'), sinceMs: START_MS - 9 * MINUTE, sentAtMs: undefined }],
+    ]);
     const result = plan({ groups: [pool('p', 1)], nodes: [aNode({ name: 'p-0', taints: marked(minutesAgo(9)) })], state: { deleting } });
     expect(keptReasons(result)).toEqual({ 'p-0': 'CurrentlyBeingDeleted' });
   });

@@ -85,7 +85,9 @@ describe("a group's own limit of removals at once", () => {
 
   it('counts removals in progress', () => {
     const all = names(3);
-    const deleting = new Map([['p-0', { group: nodeGroupId('p'), instance: 'i' as never, sinceMs: START_MS - MINUTE }]]);
+    const deleting = new Map([
+      ['p-0', { group: nodeGroupId('p'), instance: 'i' as never, sinceMs: START_MS - MINUTE, sentAtMs: undefined }],
+    ]);
     const result = plan({
       groups: [{ ...withOptions('p', 3, { maxParallelRemovals: 1 }), instances: undefined }],
       nodes: nodes(...all),

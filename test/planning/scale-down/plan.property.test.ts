@@ -62,7 +62,7 @@ function worldOf(drawn: Drawn): World {
   const deleting = new Map(
     [...new Set(drawn.deleting.filter((index) => index < names.length).map(nameAt))].map((name) => [
       name,
-      { group: nodeGroupId(name.split('-')[0] ?? ''), instance: keyOf(name), sinceMs: START_MS },
+      { group: nodeGroupId(name.split('-')[0] ?? ''), instance: keyOf(name), sinceMs: START_MS, sentAtMs: undefined },
     ]),
   );
   const unneededSince = new Map(names.map((name, index) => [name, START_MS - (drawn.ages[index % drawn.ages.length] ?? 0) * MINUTE]));

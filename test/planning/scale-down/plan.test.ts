@@ -287,7 +287,7 @@ describe('drains side by side', () => {
   });
 
   it('leave room for the pods of a drain that is under way', () => {
-    const going = { group: nodeGroupId('p'), instance: keyOf('p-0'), sinceMs: START_MS };
+    const going = { group: nodeGroupId('p'), instance: keyOf('p-0'), sinceMs: START_MS, sentAtMs: undefined };
     const state = { ...since, deleting: new Map([['p-0', going]]) };
     const groups = [pool('p', 2), pool('q', 1, { minSize: 1 })];
     const result = plan({ ...world, groups, nodes: [...closed('p-0', 'p-1'), ...slots(1)], state });

@@ -7,7 +7,7 @@ import { growth, planFor, verdictOf } from './world.ts';
 describe('a pod that is nominated', () => {
   const pod = aPod({ cpu: '3', nominatedNodeName: 'a-0' });
   const full = aPod({ nodeName: 'a-0', cpu: '3' });
-  const entry = { group: nodeGroupId('a'), instance: keyOf('a-0'), sinceMs: START_MS - 60_000 };
+  const entry = { group: nodeGroupId('a'), instance: keyOf('a-0'), sinceMs: START_MS - 60_000, sentAtMs: undefined };
 
   it('to a present node waits for it', () => {
     const plan = planFor({ groups: [aGroup({ id: 'a', target: 1 })], nodes: [aNode({ name: 'a-0' })], pods: [pod, full] });

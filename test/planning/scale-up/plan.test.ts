@@ -109,7 +109,9 @@ describe('planScaleUp: pod selection', () => {
     const on = { nodeName: 'a-0', cpu: '3' } as const;
     const moved = aPod(on);
     const rest = [aPod({ ...on, daemonSet: true }), aPod({ ...on, mirror: true }), aPod({ ...on, deletionAtMs: START_MS })];
-    const deleting = new Map([['a-0', { group: nodeGroupId('a'), instance: anInstance({ node: 'a-0' }).key, sinceMs: START_MS }]]);
+    const deleting = new Map([
+      ['a-0', { group: nodeGroupId('a'), instance: anInstance({ node: 'a-0' }).key, sinceMs: START_MS, sentAtMs: undefined }],
+    ]);
     const plan = planFor({ groups: [aGroup({ id: 'a' })], nodes: [aNode({ name: 'a-0' })], pods: [moved, ...rest], state: { deleting } });
     expect([...plan.verdicts.keys()]).toEqual([moved]);
     expect(growth(plan)).toEqual(['a 1->2']);

@@ -34,7 +34,7 @@ describe('a nomination', () => {
     const nodes = node === undefined ? [] : [aNode({ name: 'a-0', ...node })];
     const pod = aPod({ nominatedNodeName: 'a-0', ...(bound === undefined ? {} : { nodeName: bound }) });
     const observation = anObservation([group], aCluster({ nodes, pods: [pod] }));
-    const entry = { group: group.id, instance: keyOf('a-0'), sinceMs: START_MS };
+    const entry = { group: group.id, instance: keyOf('a-0'), sinceMs: START_MS, sentAtMs: undefined };
     const state = aState({ deleting: new Map(leaving === true ? [['a-0', entry]] : []) });
     expect(nominatedNode(pod, { observation, state })).toBe(holds ? 'a-0' : undefined);
   });

@@ -108,6 +108,11 @@ export const REMOVAL_GUARDS: readonly GuardTable[] = [
     ],
   },
   {
+    test: 'test/planning/lost-deletion.test.ts',
+    quick: true,
+    guards: [{ title: 'a drain that takes long is no lost deletion', change: ['entry.sentAtMs ?? nowMs', 'entry.sinceMs'] }],
+  },
+  {
     test: 'test/planning/scale-down/leaving.test.ts',
     quick: true,
     guards: [{ title: 'removals of another daemon count for the minimum', change: 'always' }],

@@ -25,7 +25,7 @@ const A = nodeGroupId('a');
 const live = new Map([[A, { group: A, nodes: 2, requestedAtMs: YOUNG, expectedByMs: START_MS + 1 }]]);
 const expired = new Map([[A, { group: A, nodes: 2, requestedAtMs: YOUNG, expectedByMs: START_MS }]]);
 const backoffs = new Map([[A, aBackoff({ untilMs: START_MS + 1, durationMs: 1, lastFailureMs: 0, cause: 'quota' })]]);
-const deleting = new Map([['a-0', { group: A, instance: instance('a-0').key, sinceMs: YOUNG }]]);
+const deleting = new Map([['a-0', { group: A, instance: instance('a-0').key, sinceMs: YOUNG, sentAtMs: undefined }]]);
 
 function count(group: GroupOptions, nodes: readonly Node[] = [], state: StateParts = {}): number {
   const observation = anObservation([aGroup({ id: 'a', ...group })], aCluster({ nodes }));
