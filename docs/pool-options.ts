@@ -26,6 +26,7 @@ const INHERITED: Readonly<Record<string, string>> = {
   zeroOrMaxNodeScaling: '(off: nodes are added and removed one by one)',
   allowNonAtomicScaleUpToMax: '(off: if a part of such a scale-up fails, all of it is undone)',
   repack: 'repack.enabled',
+  maintenance: 'schedules.maintenance',
   headroom: '(none of its own; `capacity.headroom` is of all pools together)',
 };
 

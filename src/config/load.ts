@@ -168,7 +168,8 @@ function leftEvents(calendar: CalendarFile): readonly string[] {
 }
 
 function schedulesOf(written: Parsed['schedules'], calendars: readonly CalendarFile[]): Schedules {
-  return { rules: rulesWithDates(written, new Map(calendars.map((each) => [each.file, 'dates' in each ? each.dates : []]))) };
+  const rules = rulesWithDates(written, new Map(calendars.map((each) => [each.file, 'dates' in each ? each.dates : []])));
+  return { rules, ...(written.maintenance === 'ignore' ? {} : { maintenance: written.maintenance }) };
 }
 
 /** Other dates in the same file are a change of the schedules. */

@@ -56,6 +56,8 @@ export type IncreaseBlock =
 export type RemovalBlock =
   | PausedBlock
   | { readonly code: 'pause-unreadable'; readonly entry: string; readonly problem: string }
+  /** Removals keep out of the hours of AKS or to them, and these are not known. */
+  | { readonly code: 'hours-unknown'; readonly problem: string }
   | RecordedBlock;
 
 /** A person asked that the group, or every group, is not changed until a time. `by` and `reason` are undefined if they are not stated. */
@@ -135,6 +137,7 @@ const SENTENCES: Sentences = {
     `${PAUSED[direction]} until ${new Date(untilMs).toISOString().replace('.000Z', 'Z')}` +
     `${by === undefined ? '' : ` by ${by}`}${reason === undefined ? '' : `: ${reason}`}`,
   'pause-unreadable': ({ entry, problem }) => `removals wait, since the pause "${entry}" cannot be read: ${problem}`,
+  'hours-unknown': ({ problem }) => `removals wait, since AKS's maintenance windows are not known: ${problem}`,
   'pool-state': ({ state }) => `its agent pool is in state ${state}`,
   'write-refused': ({ untilMs, message }) => `Azure refused the last write; next try after ${new Date(untilMs).toISOString()}: ${message}`,
   locked: ({ message }) => message,
@@ -170,10 +173,10 @@ export function describeBlock(block: GroupBlock | undefined): string | undefined
 /** What a person paused, by direction: the block that says so. */
 export function pausesOf({ change, increase, removal }: GroupBlocks): {
   readonly up: PausedBlock | undefined;
-  readonly down: Extract<RemovalBlock, { readonly code: 'paused' | 'pause-unreadable' }> | undefined;
+  readonly down: Extract<RemovalBlock, { readonly code: 'paused' | 'pause-unreadable' | 'hours-unknown' }> | undefined;
 } {
   const both = change?.code === 'paused' ? change : undefined;
-  const down = removal?.code === 'paused' || removal?.code === 'pause-unreadable' ? removal : undefined;
+  const down = removal !== undefined && removal.code !== 'recorded' ? removal : undefined;
   return { up: both ?? (increase?.code === 'paused' ? increase : undefined), down: both ?? down };
 }
 

@@ -2,7 +2,7 @@ import type { GroupBlocks } from './group-blocks.ts';
 import type { Headroom } from './headroom.ts';
 import type { InstanceKey, NodeGroupId } from './ids.ts';
 import type { ErrorKind, SizeFamily } from '../lib/errors.ts';
-import type { GroupSchedule } from './schedule-rules.ts';
+import type { GroupSchedule, MaintenanceUse } from './schedule-rules.ts';
 import type { NodeTemplate } from './node-template.ts';
 
 type NodeGroupKind = 'vmss-uniform' | 'vmss-flexible' | 'vms-pool';
@@ -81,6 +81,8 @@ export interface NodeGroupOptions extends DrainOptions {
   readonly keepsPartOfMax?: boolean;
   /** Whether its nodes may be repacked. If absent, the setting of all groups. */
   readonly repack?: boolean;
+  /** Whether removals keep out of the hours of AKS or to them. If absent, the setting of all groups. */
+  readonly maintenance?: MaintenanceUse;
   /** Room that is kept free on its nodes. If absent, none. */
   readonly headroom?: readonly Headroom[];
 }

@@ -42,16 +42,75 @@ export interface ScheduleRule {
   readonly says: ScheduleStatements;
 }
 
+/** A time. `startMs` is included, `endMs` is not. */
+export interface Span {
+  readonly startMs: number;
+  readonly endMs: number;
+}
+
+/** What removals do with the hours of AKS: nothing, keep out of them, or keep to them. */
+export type MaintenanceUse = 'ignore' | 'avoid' | 'only';
+
+/** Which week of a month. */
+export type WeekOfMonth = 1 | 2 | 3 | 4 | 'last';
+
+/** Weekdays as numbers: 0 is Sunday. */
+export type MaintenanceRecurrence =
+  | { readonly kind: 'days'; readonly every: number }
+  | { readonly kind: 'weeks'; readonly every: number; readonly weekday: number }
+  | { readonly kind: 'day-of-month'; readonly every: number; readonly day: number }
+  | { readonly kind: 'weekday-of-month'; readonly every: number; readonly week: WeekOfMonth; readonly weekday: number };
+
+/** A window that recurs. Its days and times are those of an offset from UTC, which has no daylight saving. */
+export interface MaintenanceWindow {
+  readonly recurrence: MaintenanceRecurrence;
+  readonly hours: number;
+  readonly offsetMinutes: number;
+  /** Minutes of the day. */
+  readonly startMinute: number;
+  /** The first day on which it may begin, such as `2026-11-02`. */
+  readonly startDay?: string;
+  /** Days without maintenance, both ends included. */
+  readonly except: readonly DateSpan[];
+}
+
+export interface MaintenanceConfiguration {
+  /** `default`, `aksManagedAutoUpgradeSchedule` or `aksManagedNodeOSUpgradeSchedule`. */
+  readonly name: string;
+  /** Hours of the week in UTC. */
+  readonly hours: readonly { readonly weekday: number; readonly hour: number }[];
+  /** Times without maintenance. */
+  readonly except: readonly Span[];
+  readonly window?: MaintenanceWindow;
+}
+
+/** What is known of AKS's configurations. `reason`: part of a sentence. */
+export type MaintenanceReading =
+  | { readonly known: true; readonly configurations: readonly MaintenanceConfiguration[] }
+  | { readonly known: false; readonly reason: string };
+
 export interface Schedules {
   readonly rules: readonly ScheduleRule[];
+  /** What removals do with the hours of AKS, in pools whose options do not say. If absent, `ignore`. */
+  readonly maintenance?: MaintenanceUse;
+  /** The hours of AKS, as last read. If absent, no group keeps out of them or to them. */
+  readonly aks?: MaintenanceReading;
 }
 
 export const NO_SCHEDULES: Schedules = Object.freeze({ rules: [] });
 
-/** One statement that holds, and which rule makes it until when. */
+/** What makes a statement: a rule, by its number, or the hours of AKS's maintenance. */
+export type SaidBy = number | 'maintenance';
+
+/** As part of a sentence. */
+export function describeSource(rule: SaidBy): string {
+  return rule === 'maintenance' ? "AKS's maintenance windows" : `schedule rule ${rule}`;
+}
+
+/** One statement that holds, and what makes it until when. */
 export interface Said<Value> {
   readonly value: Value;
-  readonly rule: number;
+  readonly rule: SaidBy;
   /** When the rule ends to hold, milliseconds since the epoch. */
   readonly untilMs: number;
   readonly zone: string;
@@ -67,10 +126,18 @@ export interface GroupSchedule {
   readonly repack?: Said<'off' | 'on'>;
   /** Nothing is removed. */
   readonly scaleDown?: Said<'off'>;
+  /** Nothing is removed, since the hours of AKS are not known: why. */
+  readonly hoursUnknown?: string;
   /** Nothing is changed. */
   readonly pause?: Said<true>;
   /** The names by which rules know the group, and its limits without schedules. Rules move inside of them. */
-  readonly pool: { readonly names: readonly string[]; readonly min: number; readonly max: number };
+  readonly pool: {
+    readonly names: readonly string[];
+    readonly min: number;
+    readonly max: number;
+    /** Whether removals keep out of the hours of AKS or to them. If absent, neither. */
+    readonly maintenance?: Exclude<MaintenanceUse, 'ignore'>;
+  };
 }
 
 /** Whether the rule is about a group with these names. */

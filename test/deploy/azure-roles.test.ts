@@ -1,7 +1,10 @@
 /** The custom roles allow what a daemon calls in Azure: not less, and not more. */
-import { describe, expect, it } from 'vitest';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { AZURE_ROLES, type RoleKey } from '../../src/tools/doctor/azure-roles.ts';
-import { AGENT_POOL_READ, AGENT_POOL_WRITE, NODE_GROUP_ACTIONS } from '../../src/tools/doctor/role-checks.ts';
+import { AGENT_POOL_READ, AGENT_POOL_WRITE, MAINTENANCE_READ, NODE_GROUP_ACTIONS } from '../../src/tools/doctor/role-checks.ts';
 import { aPool, bound, deployment, MINUTE, worldOf } from '../scenarios/support.ts';
 import { startedWorld } from '../support/virtual-world.ts';
 
@@ -41,9 +44,13 @@ async function actionsOfALife(): Promise<ReadonlySet<string>> {
     '--balance-similar-node-groups',
   ];
   const rare = aPool({ name: 'rare', vmSize: 'Standard_E4s_v5', count: 0 });
+  const folder = await mkdtemp(join(tmpdir(), 'roles-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const file = join(folder, 'config.yaml');
+  await writeFile(file, 'schedules: {maintenance: avoid}\n');
   const run = await startedWorld({
     spec: worldOf([...pools, rare], { stock: { 'Standard_E4s_v5/0': 0 }, capacityReservationGroups: [{ name: 'crg', reservations: [] }] }),
-    flags,
+    flags: [...flags, `--config=${file}`],
     knobs: { listFailedInstances: false },
   });
   const wanted = pools.map(({ name }) => deployment({ name, replicas: 8, cpu: '1500m', spec: onPool(name) }));
@@ -81,7 +88,8 @@ describe('least privilege in Azure', () => {
   });
 
   it('grants what doctor checks in the role that it names', () => {
-    const asked = { nodes: NODE_GROUP_ACTIONS, pools: [...AGENT_POOL_READ, ...AGENT_POOL_WRITE], 'pools-read': AGENT_POOL_READ };
+    const reads = [...AGENT_POOL_READ, ...MAINTENANCE_READ];
+    const asked = { nodes: NODE_GROUP_ACTIONS, pools: [...reads, ...AGENT_POOL_WRITE], 'pools-read': reads };
     for (const [key, actions] of Object.entries(asked)) {
       const role = AZURE_ROLES.find((role) => role.key === (key as RoleKey));
       expect(role?.actions.map(({ action }) => action)).toEqual(expect.arrayContaining([...actions]));

@@ -16,7 +16,12 @@ const RULES = `schedules:
     - {pools: [kept], from: "00:00", to: "00:50", scaleDown: off}
     - {pools: [closed], from: "00:00", to: "01:00", max: 0}
     - {pools: [nightly], from: "00:10", to: "02:00", max: 0}
+nodeGroupOptions:
+  - {name: outside, maintenance: avoid}
+  - {name: inside, maintenance: only}
 `;
+/** AKS works until half past midnight. */
+const HOURS = { schedule: { daily: { intervalDays: 1 } }, durationHours: 4, utcOffset: '+01:00', startTime: '21:30' };
 
 const until = (run: VirtualRun, time: string): Promise<void> => {
   const [hour = 0, minute = 0] = time.split(':').map(Number);
@@ -40,8 +45,13 @@ it('pools follow their rules over a downtime, a change of leader and the end of 
     aPool({ name: 'kept', count: 2, min: 0 }),
     aPool({ name: 'closed', count: 0, min: 0 }),
     aPool({ name: 'nightly', count: 1, min: 0 }),
+    aPool({ name: 'outside', count: 2, min: 0 }),
+    aPool({ name: 'inside', count: 1, min: 0 }),
   ];
-  const run = await startedWorld({ spec: worldOf(pools), flags: [...FLAGS, `--config=${file}`] });
+  const run = await startedWorld({
+    spec: worldOf(pools, { maintenance: [{ name: 'aksManagedNodeOSUpgradeSchedule', maintenanceWindow: HOURS }] }),
+    flags: [...FLAGS, `--config=${file}`],
+  });
   const size = (pool: string): number => capacity(run, pool);
   run.world.cluster.apply(podsOf('nightly'));
   run.world.cluster.apply(podsOf('closed'));
@@ -52,6 +62,8 @@ it('pools follow their rules over a downtime, a change of leader and the end of 
     closed: 0,
     nightly: 1,
   });
+  // Idle nodes go in the hours of AKS, or outside of them.
+  expect([size('outside'), size('inside')]).toEqual([2, 0]);
   expect(events(run, 'NotTriggerScaleUp').join()).toContain('maximum');
 
   // Down over the begin of a rule: it is caught up at once.
@@ -65,6 +77,7 @@ it('pools follow their rules over a downtime, a change of leader and the end of 
   run.world.cluster.remove(podsOf('nightly'));
   await run.until('the idle node is gone', () => size('nightly') === 0, 10 * MINUTE);
   await until(run, '00:49');
+  expect(size('outside')).toBe(0);
   expect(size('kept')).toBe(2);
   await run.until('removals are free again', () => size('kept') === 0, 10 * MINUTE);
   await until(run, '01:09');

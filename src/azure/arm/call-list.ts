@@ -16,6 +16,7 @@ export type ArmOperation =
   | 'listReservations'
   | 'getPlacementScores'
   | 'listAgentPools'
+  | 'listMaintenance'
   | 'getAgentPool'
   | 'putAgentPool'
   | 'deleteMachines'
@@ -53,6 +54,8 @@ export const OPERATIONS: Readonly<Record<ArmOperation, OperationRateLimit>> = {
   // Only if an expander compares placement scores. A POST that changes nothing; its limit has no documented name.
   getPlacementScores: { family: 'SpotPlacementScores', access: 'read' },
   listAgentPools: { family: 'AgentPools', access: 'read' },
+  // Only if a pool keeps out of AKS's maintenance windows, or to them.
+  listMaintenance: { family: 'MaintenanceConfigurations', access: 'read' },
   getAgentPool: { family: 'GetAgentPool', access: 'read' },
   // A burst of 20, then one per minute and pool.
   putAgentPool: { family: 'PutAgentPool', access: 'write', isSlow: true },

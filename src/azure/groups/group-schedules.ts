@@ -3,10 +3,19 @@
  * and for writes. Must not know how sizes are written.
  */
 import type { NodeGroupId } from '../../domain/ids.ts';
-import type { Pause, Pauses } from '../../domain/ports/pauses.ts';
+import type { Pauses } from '../../domain/ports/pauses.ts';
 import { expectedStartMs, scheduleOf } from '../../domain/schedules/schedules.ts';
-import { NO_SCHEDULES, isRuleFor, type GroupSchedule } from '../../domain/schedule-rules.ts';
+import {
+  describeSource,
+  NO_SCHEDULES,
+  isRuleFor,
+  type GroupSchedule,
+  type MaintenanceReading,
+  type MaintenanceUse,
+  type Schedules,
+} from '../../domain/schedule-rules.ts';
 import type { GroupSelection } from '../arm/options.ts';
+import { maintenanceUseOf } from './maintenance-use.ts';
 import { allowedSize } from './pool-limit.ts';
 import type { RegisteredGroup, Registration } from './registry.ts';
 
@@ -15,8 +24,11 @@ interface KnownGroups {
   readonly selection: GroupSelection;
   registration(): Registration;
   readonly facts: { namesOf(group: RegisteredGroup): readonly string[] };
+  readonly maintenance: { readonly isPending: boolean; current(nowMs: number): MaintenanceReading };
   readonly vmsPools: Parameters<typeof allowedSize>[1]['vmsPools'];
 }
+
+type HeededHours = Exclude<MaintenanceUse, 'ignore'>;
 
 export interface GroupLimits {
   readonly min: number;
@@ -26,6 +38,9 @@ export interface GroupLimits {
 export class GroupSchedules {
   readonly #store: KnownGroups;
   #startTimes: ReadonlyMap<NodeGroupId, readonly number[]> = new Map();
+  #uses: { readonly of: readonly [GroupSelection, Registration]; readonly byKey: ReadonlyMap<string, HeededHours> } | undefined;
+  #current: Schedules = NO_SCHEDULES;
+  #madeOf: { readonly rules: Schedules; readonly aks: MaintenanceReading | undefined } | undefined;
 
   constructor(store: KnownGroups) {
     this.#store = store;
@@ -38,16 +53,44 @@ export class GroupSchedules {
 
   /** `group`: with the limits of the pool itself. undefined: nothing. */
   of(group: RegisteredGroup, nowMs: number): GroupSchedule | undefined {
-    const { selection, facts } = this.#store;
-    const { schedules = NO_SCHEDULES } = selection;
-    if (schedules.rules.length === 0) return undefined;
+    const { facts } = this.#store;
+    const names = facts.namesOf(group);
+    const maintenance = this.#heeded().get(group.key);
+    const schedules = this.current(nowMs);
+    if (schedules.rules.length === 0 && maintenance === undefined) return undefined;
     const allowed = allowedSize(group, this.#store);
     const bootMs = expectedStartMs(this.#startTimes.get(group.id));
     return scheduleOf(
       schedules,
-      { names: facts.namesOf(group), min: Math.min(group.min, allowed), max: Math.min(group.max, allowed), bootMs },
+      { names, min: Math.min(group.min, allowed), max: Math.min(group.max, allowed), bootMs, maintenance },
       nowMs,
     );
+  }
+
+  /** The rules, and the hours of AKS if they matter to a group: the same object while both are. */
+  current(nowMs: number): Schedules {
+    const { schedules: rules = NO_SCHEDULES } = this.#store.selection;
+    const aks = this.#heeded().size > 0 ? this.#store.maintenance.current(nowMs) : undefined;
+    if (this.#madeOf?.rules !== rules || this.#madeOf.aks !== aks) {
+      this.#madeOf = { rules, aks };
+      this.#current = aks === undefined ? rules : { ...rules, aks };
+    }
+    return this.#current;
+  }
+
+  /** The groups whose removals keep out of the hours of AKS or to them, by key. */
+  #heeded(): ReadonlyMap<string, HeededHours> {
+    const { selection, facts } = this.#store;
+    const registration = this.#store.registration();
+    const last = this.#uses;
+    if (last?.of[0] === selection && last.of[1] === registration) return last.byKey;
+    const found = [...registration.groups.values()].flatMap((group): (readonly [string, HeededHours])[] => {
+      const use = maintenanceUseOf(selection, () => facts.namesOf(group));
+      return use === 'ignore' ? [] : [[group.key, use]];
+    });
+    const byKey = new Map(found);
+    this.#uses = { of: [selection, registration], byKey };
+    return byKey;
   }
 
   /** The limits that hold now, for a group that may have been read a while ago. */
@@ -59,11 +102,31 @@ export class GroupSchedules {
   /** What rules pause in the group beside what people pause. */
   pausesOf(pauses: Pauses, schedule: GroupSchedule | undefined): Pauses {
     const own = scheduledPauses(schedule);
-    return own.length === 0 ? pauses : { ...pauses, pauses: [...pauses.pauses, ...own] };
+    if (own.pauses.length + own.unreadable.length === 0) return pauses;
+    return { pauses: [...pauses.pauses, ...own.pauses], unreadable: [...pauses.unreadable, ...own.unreadable] };
   }
 
-  /** Rules that are about no group, and rules whose numbers the limits of a pool do not let hold. One sentence each. */
-  findings(): readonly string[] {
+  /** Rules that are about no group or that the limits of a pool do not let hold, and hours of AKS that keep every node. One sentence each. */
+  findings(nowMs: number): readonly string[] {
+    return [...this.#ruleFindings(), ...this.#hourFindings(nowMs)];
+  }
+
+  #hourFindings(nowMs: number): readonly string[] {
+    const { aks } = this.current(nowMs);
+    if (aks === undefined || this.#store.maintenance.isPending) return [];
+    const heeded = [...this.#heeded()].map(([key, use]) => ({ id: this.#store.registration().groups.get(key)?.id ?? key, use }));
+    if (!aks.known) {
+      const waiting = heeded.map(({ id }) => id).join(', ');
+      return [`AKS's maintenance windows are not known: ${aks.reason}. Removals wait in ${waiting}.`];
+    }
+    if (aks.configurations.some(({ hours, window }) => hours.length > 0 || window !== undefined)) return [];
+    const never = heeded.flatMap(({ id, use }) => (use === 'only' ? [id] : []));
+    return never.length === 0
+      ? []
+      : [`AKS has no maintenance window, so that no node of ${never.join(', ')} is removed (maintenance: only).`];
+  }
+
+  #ruleFindings(): readonly string[] {
     const { selection, facts } = this.#store;
     const { rules } = selection.schedules ?? NO_SCHEDULES;
     if (rules.length === 0) return [];
@@ -88,11 +151,20 @@ export function limitsIn(pool: GroupLimits, schedule: GroupSchedule | undefined)
   return { min: schedule?.min?.value ?? pool.min, max: schedule?.max?.value ?? pool.max };
 }
 
-/** What rules pause, as people's pauses are written. */
-export function scheduledPauses(schedule: GroupSchedule | undefined): readonly Pause[] {
-  const { pause, scaleDown } = schedule ?? {};
+/** What rules and the hours of AKS pause, as people's pauses are written. */
+export function scheduledPauses(schedule: GroupSchedule | undefined): Pauses {
+  const { pause, scaleDown, hoursUnknown } = schedule ?? {};
   const said = pause ?? scaleDown;
-  if (said === undefined) return [];
+  const unreadable = hoursUnknown === undefined ? [] : [{ pool: undefined, problem: hoursUnknown, of: 'maintenance' } as const];
+  if (said === undefined) return { pauses: [], unreadable };
   const direction = pause === undefined ? 'scale-down' : 'both';
-  return [{ pool: undefined, direction, untilMs: said.untilMs, by: `schedule rule ${said.rule}`, reason: undefined, problem: undefined }];
+  const own = {
+    pool: undefined,
+    direction,
+    untilMs: said.untilMs,
+    by: describeSource(said.rule),
+    reason: undefined,
+    problem: undefined,
+  } as const;
+  return { pauses: [own], unreadable };
 }

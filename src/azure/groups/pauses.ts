@@ -25,7 +25,7 @@ export function pauseBlocks({ pauses, unreadable }: Pauses, names: readonly stri
   return {
     change: undefined,
     increase: up === undefined ? undefined : blockOf(up),
-    removal: down === undefined ? broken && { code: 'pause-unreadable', entry: nameOf(broken), problem: broken.problem } : blockOf(down),
+    removal: down === undefined ? broken && unreadableBlock(broken) : blockOf(down),
   };
 }
 
@@ -46,6 +46,11 @@ function isOf({ pool }: Pick<Pause, 'pool'>, names: readonly string[]): boolean 
 
 function foldedKey(name: string): string {
   return name.toLowerCase().replaceAll('/', '.');
+}
+
+function unreadableBlock(broken: UnreadablePause): RemovalBlock {
+  if (broken.of === 'maintenance') return { code: 'hours-unknown', problem: broken.problem };
+  return { code: 'pause-unreadable', entry: nameOf(broken), problem: broken.problem };
 }
 
 function nameOf({ pool }: UnreadablePause): string {

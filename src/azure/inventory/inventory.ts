@@ -37,6 +37,9 @@ import { createRetailPrices, type RetailPrices } from '../prices/price-cache.ts'
 import { allAgents } from '../agents/all-agents.ts';
 import { reservationsAgent, type ReservationReading } from '../agents/reservations-agent.ts';
 import { PlacementScores } from '../sizes/spot-placements.ts';
+import { maintenanceAgent } from '../agents/maintenance-agent.ts';
+import { maintenanceUseOf } from '../groups/maintenance-use.ts';
+import { MaintenanceReadings } from './maintenance-readings.ts';
 import { ReservedCapacities } from './reserved-capacity.ts';
 import type { SharedTexts } from '../../domain/ports/shared-text.ts';
 import type { SkuCatalog } from '../sizes/sku-catalog.ts';
@@ -46,6 +49,7 @@ import {
   instanceListAgentId,
   INSTANCES,
   isAgentId,
+  MAINTENANCE_AGENT,
   RESERVATIONS_AGENT,
   SCALE_SETS,
   SCALE_SETS_AGENT,
@@ -83,6 +87,8 @@ export class AzureInventory {
   readonly quota = new QuotaLedger();
   readonly reservations: ReservedCapacities;
   readonly placements: PlacementScores;
+  /** The hours of AKS. Read only while removals of a group keep out of them or to them. */
+  readonly maintenance: MaintenanceReadings;
   /** undefined: prices are not read. */
   readonly prices: RetailPrices | undefined;
   readonly facts: GroupFacts;
@@ -152,6 +158,7 @@ export class AzureInventory {
       groupOfVm: (armId) => seen.groupOfVm(armId),
     });
     this.placements = new PlacementScores(() => facts.spotPools());
+    this.maintenance = new MaintenanceReadings(options);
     this.prices = createRetailPrices(deps, () => [...known.groups()].flatMap((group) => facts.skuOf(group)?.name ?? []));
     this.#addAgents(deps.shared ?? {});
     scheduler.select(options.agents);
@@ -262,6 +269,7 @@ export class AzureInventory {
   #syncAgents(): void {
     this.lists.sync();
     this.#syncReservations();
+    this.#syncMaintenance();
   }
 
   /** A capacity reservation group that a pool names for the first time is read soon. */
@@ -274,6 +282,16 @@ export class AzureInventory {
     const keep = (readings: ReadonlyMap<string, ReservationReading>): void => this.reservations.keep(readings);
     const deps = { ...this.#agents, groupIds: () => this.reservations.groupIds(), keep };
     this.scheduler.ensure(RESERVATIONS_AGENT, () => reservationsAgent(deps));
+  }
+
+  /** The hours of AKS are read while they matter to a group. */
+  #syncMaintenance(): void {
+    const { clusterName: name, clusterResourceGroup: resourceGroup } = this.#deps.options;
+    const { scheduler, maintenance, selection, facts } = this;
+    const isWanted = [...this.#known.groups()].some((group) => maintenanceUseOf(selection, () => facts.namesOf(group)) !== 'ignore');
+    if (!isWanted || name === undefined || resourceGroup === undefined) return scheduler.remove(MAINTENANCE_AGENT);
+    const deps = { ...this.#agents, cluster: { resourceGroup, name }, readings: maintenance };
+    scheduler.ensure(MAINTENANCE_AGENT, () => maintenanceAgent(deps));
   }
 
   #restWatch(): RestWatch {

@@ -27,6 +27,7 @@ export const VMS_AGENT = 'vms';
 export const USAGE_AGENT = 'usage';
 export const RESERVATIONS_AGENT = 'capacityReservations';
 export const PLACEMENT_AGENT = 'placementScores';
+export const MAINTENANCE_AGENT = 'maintenance';
 export const PRICES_AGENT = 'prices';
 
 const AGENTS = [
@@ -38,6 +39,7 @@ const AGENTS = [
   USAGE_AGENT,
   RESERVATIONS_AGENT,
   PLACEMENT_AGENT,
+  MAINTENANCE_AGENT,
   PRICES_AGENT,
 ];
 

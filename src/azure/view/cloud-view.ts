@@ -124,7 +124,8 @@ export class CloudViewBuilder {
     const unused = unusedOptionNames(store.selection.nodeGroupOptions, tagged);
     const reservations = store.reservations.current(nowMs);
     const names = [...registration.groups.values()].map((group) => store.facts.namesOf(group));
-    const scheduleFindings = this.#deps.schedules.findings();
+    const schedules = this.#deps.schedules.current(nowMs);
+    const scheduleFindings = this.#deps.schedules.findings(nowMs);
     const idlePauses = entriesWithoutGroup(context.pauses, names, nowMs);
     return {
       groups: [...built.values()].map(({ group }) => group).sort(compareBy((item) => item.id)),
@@ -138,9 +139,7 @@ export class CloudViewBuilder {
       ...(unused.length === 0 ? {} : { optionsWithoutGroup: unused }),
       ...(idle.length === 0 ? {} : { rulesWithoutGroup: idle }),
       ...defined({ managedCluster: managedClusterOf(this.#deps.options) }),
-      ...(store.selection.schedules === undefined || store.selection.schedules.rules.length === 0
-        ? {}
-        : { schedules: store.selection.schedules }),
+      ...(schedules.rules.length === 0 && schedules.aks === undefined ? {} : { schedules }),
       ...(scheduleFindings.length === 0 ? {} : { scheduleFindings }),
       ...(idlePauses.length === 0 ? {} : { pausesWithoutGroup: idlePauses }),
     };

@@ -119,7 +119,7 @@ export function isPublicEndpoint(armEndpoint: string): boolean {
 
 /** Caching agents that decisions need. */
 export const REQUIRED_AGENTS = ['scaleSets', 'agentPools', 'skus', 'vms'] as const;
-export const OPTIONAL_AGENTS = ['spotSizes', 'usage', 'capacityReservations', 'prices'] as const;
+export const OPTIONAL_AGENTS = ['spotSizes', 'usage', 'capacityReservations', 'maintenance', 'prices'] as const;
 /** Prefix of the agents of instances, one per scale set. */
 export const INSTANCES_PREFIX = 'instances/';
 

@@ -1,6 +1,7 @@
-/** Options of single node groups. They are the same options that tags can set, and headroom. */
+/** Options of single node groups. They are the same options that tags can set, headroom, and what removals do with the hours of AKS. */
 import * as z from 'zod';
 import { headroomOfPool } from './headroom.ts';
+import { maintenanceUse } from './schedules.ts';
 import { parseDuration, text } from './value-types.ts';
 
 const DURATION = 'a duration such as 10s, 10m or 1h30m';
@@ -48,6 +49,7 @@ const entry = z
     allowNonAtomicScaleUpToMax: choice,
     repack: choice,
     headroom: headroomOfPool.optional(),
+    maintenance: maintenanceUse.optional(),
   })
   .refine(({ initialBackoff = 0, maxBackoff = Infinity }) => initialBackoff <= maxBackoff, {
     error: 'a first backoff that is not longer than maxBackoff',
@@ -80,6 +82,7 @@ const entry = z
       keepsPartOfMax: given.allowNonAtomicScaleUpToMax,
       repack: given.repack,
       headroom: given.headroom,
+      maintenance: given.maintenance,
     }),
   }));
 

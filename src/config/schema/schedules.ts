@@ -123,6 +123,10 @@ function statementsOf({ min, max, headroom, scaleDown, repack, pause }: Statemen
   return defined({ min, max, headroom, scaleDown, repack, pause });
 }
 
+const MAINTENANCE = 'one of ignore, avoid, only';
+/** What removals do with the hours of AKS's maintenance. */
+export const maintenanceUse = z.enum(['ignore', 'avoid', 'only'], { error: MAINTENANCE });
+
 const calendar = z
   .strictObject({
     name: text('a name of letters, digits, - and _').regex(/^[a-z][a-z0-9_-]*$/i, { error: 'a name of letters, digits, - and _' }),
@@ -139,6 +143,7 @@ export const schedules = z
   .strictObject({
     zone: zone.default('UTC'),
     ahead: duration(0),
+    maintenance: maintenanceUse.default('ignore'),
     calendars: z.array(calendar, { error: 'a list of {name, dates} or {name, file}' }).default([]),
     rules: z
       .array(rule, { error: 'a list of rules such as {pools: [general], days: Mon-Fri, from: "07:30", to: "19:30", min: 6}' })
@@ -161,6 +166,7 @@ export const schedules = z
   .prefault({})
   .transform((given) => ({
     calendars: given.calendars,
+    maintenance: given.maintenance,
     rules: given.rules.map((each, index) => ({
       number: index + 1,
       pools: (each.pools ?? []).map((name) => name.toLowerCase()),
@@ -179,7 +185,7 @@ export type WrittenSchedules = z.infer<typeof schedules>;
 
 /** Replaces the names of calendars by their dates. `datesIn`: the dates of the calendars that are files, by path. */
 export function rulesWithDates(
-  { calendars, rules }: WrittenSchedules,
+  { calendars, rules }: Pick<WrittenSchedules, 'calendars' | 'rules'>,
   datesIn: ReadonlyMap<string, readonly DateSpan[]>,
 ): readonly ScheduleRule[] {
   const known = new Map(

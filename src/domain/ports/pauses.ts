@@ -25,6 +25,8 @@ export interface Pause {
 export interface UnreadablePause {
   readonly pool: string | undefined;
   readonly problem: string;
+  /** Present: no entry of a person, but the hours of AKS, which are not known. */
+  readonly of?: 'maintenance';
 }
 
 /** All entries, those that are over included. */

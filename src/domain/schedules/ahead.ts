@@ -1,7 +1,7 @@
 /** What schedules change next: the times at which what they say of a group becomes another. Must not know who asks. */
-import { isRuleFor, type GroupSchedule, type Schedules } from '../schedule-rules.ts';
+import { isRuleFor, type GroupSchedule, type Schedules, type Span } from '../schedule-rules.ts';
 import { scheduleOf, type ScheduledGroup } from './schedules.ts';
-import { timetable, type Span } from './times.ts';
+import { timetable } from './times.ts';
 
 /** What holds from a time on. The first step is what holds at the start. */
 export interface ScheduleStep {
@@ -13,7 +13,7 @@ export interface ScheduleStep {
 
 const DAY_MS = 86_400_000;
 
-/** The steps in order; empty if no rule is about the group. */
+/** The steps in order; empty if nothing is about the group. */
 export function scheduleAhead(schedules: Schedules, group: ScheduledGroup, { startMs, endMs }: Span): readonly ScheduleStep[] {
   const table = timetable(schedules, { startMs: startMs - 2 * DAY_MS, endMs: endMs + 2 * DAY_MS });
   const times = schedules.rules.flatMap((rule, index) => {
@@ -21,6 +21,8 @@ export function scheduleAhead(schedules: Schedules, group: ScheduledGroup, { sta
     const leadMs = rule.says.min === undefined ? 0 : group.bootMs + rule.aheadMs;
     return (table.spans[index] ?? []).flatMap((span) => [span.startMs - leadMs, span.startMs, span.endMs]);
   });
+  const { possible = [], certain = [] } = group.maintenance === undefined ? {} : (table.aks ?? {});
+  times.push(...[...possible, ...certain].flatMap((span) => [span.startMs, span.endMs]));
   const steps: ScheduleStep[] = [];
   for (const atMs of [...new Set([startMs, ...times.filter((each) => each > startMs && each < endMs)])].sort((one, other) => one - other)) {
     const schedule = scheduleOf(schedules, group, atMs, table);
@@ -34,6 +36,6 @@ export function scheduleAhead(schedules: Schedules, group: ScheduledGroup, { sta
 
 /** What people and plans notice: not which of two rules says the same. */
 function essence({ min, max, schedule }: ScheduleStep): string {
-  const { headroom, repack, scaleDown, pause } = schedule;
-  return JSON.stringify([min, max, ...[headroom, repack, scaleDown, pause].map((said) => said?.value ?? null)]);
+  const { headroom, repack, scaleDown, pause, hoursUnknown = null } = schedule;
+  return JSON.stringify([min, max, hoursUnknown, ...[headroom, repack, scaleDown, pause].map((said) => said?.value ?? null)]);
 }

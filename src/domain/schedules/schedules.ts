@@ -5,7 +5,15 @@
 import { summarizeDurations } from '../history.ts';
 import { defined } from '../../lib/defined.ts';
 import { spanAt, timetableAt, type Timetable } from './times.ts';
-import { isRuleFor, type GroupSchedule, type Said, type ScheduleRule, type Schedules, type ScheduleStatements } from '../schedule-rules.ts';
+import {
+  isRuleFor,
+  type GroupSchedule,
+  type MaintenanceUse,
+  type Said,
+  type ScheduleRule,
+  type Schedules,
+  type ScheduleStatements,
+} from '../schedule-rules.ts';
 
 export interface ScheduledGroup {
   /** All names of the group and of its pool. */
@@ -15,8 +23,11 @@ export interface ScheduledGroup {
   readonly max: number;
   /** How long a new node takes until it is ready. */
   readonly bootMs: number;
+  /** Whether removals keep out of the hours of AKS or to them. If absent, neither. */
+  readonly maintenance?: Exclude<MaintenanceUse, 'ignore'> | undefined;
 }
 
+const NOT_READ = 'they were not read';
 const STEP_MS = 5 * 60_000;
 
 /** How long a node is expected to take until it is ready. `times`: those of the last ones. */
@@ -25,7 +36,7 @@ export function expectedStartMs(times: readonly number[] = []): number {
   return Math.max(1, Math.ceil((summarizeDurations(times)?.p90Ms ?? 0) / STEP_MS)) * STEP_MS;
 }
 
-/** undefined: no rule is about the group. `table`: of these rules, if `nowMs` is not the time of this loop. */
+/** undefined: no rule is about the group, and it does not care for the hours of AKS. `table`: of these rules, if `nowMs` is not the time of this loop. */
 export function scheduleOf(
   schedules: Schedules,
   group: ScheduledGroup,
@@ -33,16 +44,20 @@ export function scheduleOf(
   table: Timetable = timetableAt(schedules, nowMs),
 ): GroupSchedule | undefined {
   const rules = schedules.rules.filter((rule) => isRuleFor(rule, group.names));
-  if (rules.length === 0) return undefined;
+  const { maintenance } = group;
+  if (rules.length === 0 && maintenance === undefined) return undefined;
   const now = holdingAt(rules, table, nowMs);
   const limits = withEarlyMinimum(limitsAt(now, group), { rules, table, group, nowMs });
   return defined({
     ...limits,
     headroom: lastWord(now, 'headroom'),
     repack: lastWord(now, 'repack'),
-    scaleDown: removalsOff(now, { rules, table, nowMs }),
+    // guard: what keeps nodes longest is what is said of removals
+    scaleDown: lastToEnd(removalsOff(now, { rules, table, nowMs }), removalsOffByAks(maintenance, table, nowMs)),
+    // guard: while the hours of AKS are not known, nothing is removed where they matter
+    hoursUnknown: maintenance !== undefined && schedules.aks?.known !== true ? (schedules.aks?.reason ?? NOT_READ) : undefined,
     pause: pauseOf(now),
-    pool: { names: group.names, min: group.min, max: group.max },
+    pool: { names: group.names, min: group.min, max: group.max, ...defined({ maintenance }) },
   });
 }
 
@@ -130,4 +145,23 @@ function removalsOff(holding: readonly Holding[], { rules, table, nowMs }: Momen
     .toSorted((left, right) => left.startMs - right.startMs)[0];
   const { rule, startMs } = next ?? { rule: first, startMs: table.toMs };
   return { value: 'off', rule: rule.number, untilMs: startMs, zone: rule.zone };
+}
+
+/** The hours of AKS, for groups that keep out of them, or the times between them. */
+function removalsOffByAks(maintenance: ScheduledGroup['maintenance'], { aks, aksToMs }: Timetable, nowMs: number): Said<'off'> | undefined {
+  const said = (untilMs: number) => ({ value: 'off', rule: 'maintenance', untilMs, zone: 'UTC' }) as const;
+  if (maintenance === undefined || aks === undefined) return undefined;
+  if (maintenance === 'avoid') {
+    // guard: nodes are not removed in the hours of AKS where these are avoided
+    const span = spanAt(aks.possible, nowMs);
+    return span === undefined ? undefined : said(span.endMs);
+  }
+  // guard: nodes are not removed outside of the hours of AKS where removals keep to them
+  if (spanAt(aks.certain, nowMs) !== undefined) return undefined;
+  return said(aks.certain.find(({ startMs }) => startMs > nowMs)?.startMs ?? aksToMs);
+}
+
+function lastToEnd(one: Said<'off'> | undefined, other: Said<'off'> | undefined): Said<'off'> | undefined {
+  if (one === undefined || other === undefined) return one ?? other;
+  return other.untilMs > one.untilMs ? other : one;
 }

@@ -1,24 +1,24 @@
 /** When rules of schedules hold: each rule's times for the days around now. Must not know what rules say. */
 import { DAY_MINUTES, dayAfter, instantOf, localTimeAt, MINUTE_MS, weekdayOf } from './local-time.ts';
-import type { DateSpan, ScheduleRule, Schedules } from '../schedule-rules.ts';
-
-/** `startMs` is included, `endMs` is not. */
-export interface Span {
-  readonly startMs: number;
-  readonly endMs: number;
-}
+import { maintenanceTimes, type MaintenanceTimes } from './maintenance.ts';
+import type { DateSpan, ScheduleRule, Schedules, Span } from '../schedule-rules.ts';
 
 /** The times of each rule, in the order of rules; complete between `fromMs` and `toMs`. */
 export interface Timetable {
   readonly fromMs: number;
   readonly toMs: number;
   readonly spans: readonly (readonly Span[])[];
+  /** The hours of AKS until `aksToMs`. Absent if they are not known, or matter to no group. */
+  readonly aks?: MaintenanceTimes;
+  readonly aksToMs: number;
 }
 
 const DAY_MS = DAY_MINUTES * MINUTE_MS;
 /** A week is shown ahead, and a rule may begin a day before. */
 const DAYS_BACK = 2;
 const DAYS_AHEAD = 10;
+/** Windows of AKS may recur once a month. */
+const AKS_DAYS_AHEAD = 62;
 
 const known = new WeakMap<Schedules, Timetable>();
 
@@ -32,8 +32,15 @@ export function timetableAt(schedules: Schedules, nowMs: number): Timetable {
   return table;
 }
 
-export function timetable({ rules }: Schedules, { startMs, endMs }: Span): Timetable {
-  return { fromMs: startMs, toMs: endMs, spans: rules.map((rule) => spansOf(rule, { startMs, endMs })) };
+export function timetable({ rules, aks }: Schedules, { startMs, endMs }: Span): Timetable {
+  const aksToMs = endMs + AKS_DAYS_AHEAD * DAY_MS;
+  return {
+    fromMs: startMs,
+    toMs: endMs,
+    spans: rules.map((rule) => spansOf(rule, { startMs, endMs })),
+    ...(aks?.known === true ? { aks: maintenanceTimes(aks.configurations, { startMs, endMs: aksToMs }) } : {}),
+    aksToMs,
+  };
 }
 
 /** The spans of a rule that overlap a time, in order; those that touch are one. */

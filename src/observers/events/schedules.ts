@@ -1,6 +1,7 @@
 /** One event for each rule of a schedule that begins or ends to decide something, whatever the number of pools. Must not know when rules hold. */
 import type { LoopListener } from '../../domain/loop-report.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
+import { describeSource, type SaidBy } from '../../domain/schedule-rules.ts';
 import type { EventRecorder } from '../../domain/ports/records.ts';
 import { scheduledParts } from '../../planning/explain/schedule-text.ts';
 import { STATUS_NAME } from '../../planning/explain/scale-up-events.ts';
@@ -17,7 +18,7 @@ const MOST_NAMES = 3;
 
 /** After a restart, rules that hold are reported once more. */
 export function scheduleEvents({ events, log, namespace }: ScheduleEventDeps): LoopListener {
-  let reported: ReadonlyMap<number, string> = new Map();
+  let reported: ReadonlyMap<SaidBy, string> = new Map();
   const subject = { kind: 'ConfigMap', namespace, name: STATUS_NAME } as const;
   const report = (reason: string, message: string): void => {
     log.info({ reason }, message);
@@ -30,7 +31,7 @@ export function scheduleEvents({ events, log, namespace }: ScheduleEventDeps): L
       if (reported.get(rule) !== key) report('ScheduleRuleBegan', message);
     }
     for (const rule of reported.keys()) {
-      if (!now.has(rule)) report('ScheduleRuleEnded', `Schedule rule ${rule} decides nothing any more`);
+      if (!now.has(rule)) report('ScheduleRuleEnded', `${nameOf(rule)} ${rule === 'maintenance' ? 'decide' : 'decides'} nothing any more`);
     }
     reported = new Map([...now].map(([rule, { key }]) => [rule, key]));
   };
@@ -42,8 +43,8 @@ interface RuleReport {
   readonly message: string;
 }
 
-function rulesIn(groups: readonly NodeGroup[], nowMs: number): ReadonlyMap<number, RuleReport> {
-  const found = new Map<number, { readonly says: Set<string>; readonly times: Set<string>; readonly names: string[] }>();
+function rulesIn(groups: readonly NodeGroup[], nowMs: number): ReadonlyMap<SaidBy, RuleReport> {
+  const found = new Map<SaidBy, { readonly says: Set<string>; readonly times: Set<string>; readonly names: string[] }>();
   for (const { id, schedule } of groups) {
     for (const { rule, what, when } of scheduledParts(schedule, nowMs)) {
       const entry = found.get(rule) ?? { says: new Set(), times: new Set(), names: [] };
@@ -56,11 +57,16 @@ function rulesIn(groups: readonly NodeGroup[], nowMs: number): ReadonlyMap<numbe
   return new Map([...found].map(([rule, { says, times, names }]) => [rule, reportOf(rule, [...says], [...times], names)]));
 }
 
-function reportOf(rule: number, says: readonly string[], times: readonly string[], names: readonly string[]): RuleReport {
+/** At the start of a sentence. */
+function nameOf(rule: SaidBy): string {
+  return rule === 'maintenance' ? describeSource(rule) : `Schedule rule ${rule}`;
+}
+
+function reportOf(rule: SaidBy, says: readonly string[], times: readonly string[], names: readonly string[]): RuleReport {
   const shown = names.slice(0, MOST_NAMES).join(', ');
   const more = names.length > MOST_NAMES ? ` and ${names.length - MOST_NAMES} more` : '';
   const isEarly = times.every((when) => when.startsWith('prepared'));
   // A size inside of a pool's limits may differ from pool to pool.
   const what = says.length <= MOST_NAMES ? says.join(', ') : `${says.slice(0, MOST_NAMES).join(', ')} and others`;
-  return { key: isEarly ? 'early' : 'holds', message: `Schedule rule ${rule} for ${shown}${more}: ${what} ${times[0] ?? ''}` };
+  return { key: isEarly ? 'early' : 'holds', message: `${nameOf(rule)} for ${shown}${more}: ${what} ${times[0] ?? ''}` };
 }

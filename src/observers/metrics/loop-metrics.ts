@@ -124,7 +124,7 @@ function publishGroup(group: NodeGroup, { ready, joined }: Present, metrics: Met
   metrics.cluster.groupFrozen.set({ node_group: group.id }, group.blocks.change === undefined ? 0 : 1);
   const { up, down } = pausesOf(group.blocks);
   for (const [direction, block] of [['scale-up', up] as const, ['scale-down', down] as const]) {
-    const endMs = block?.code === 'pause-unreadable' ? Number.POSITIVE_INFINITY : (block?.untilMs ?? 0);
+    const endMs = block?.code === 'pause-unreadable' || block?.code === 'hours-unknown' ? Number.POSITIVE_INFINITY : (block?.untilMs ?? 0);
     metrics.cluster.groupPausedUntil.set({ node_group: group.id, direction }, endMs / 1000);
   }
 }

@@ -8,6 +8,7 @@ import { formatAmount } from './amounts.ts';
 import { describeSkip } from './describe-reasons.ts';
 import { asOneReason, explainFit } from './obstacles.ts';
 import { describeDifference } from './template-differences.ts';
+import { describeSource } from '../../domain/schedule-rules.ts';
 
 interface Explanation {
   /** The name of the first reason, one of a closed list. */
@@ -25,7 +26,7 @@ export function explainSkip(reason: SkipReason, group: NamedGroup | undefined): 
 /** Which rule of a schedule sets the maximum, if one does. */
 function byRule(group: NamedGroup | undefined): string {
   const said = group?.schedule?.max;
-  return said === undefined ? '' : `, by schedule rule ${said.rule}`;
+  return said === undefined ? '' : `, by ${describeSource(said.rule)}`;
 }
 
 function detailOf(reason: SkipReason, group: NamedGroup | undefined): string {

@@ -2,7 +2,7 @@
 import { localText } from '../../domain/schedules/local-time.ts';
 import { scheduleAhead, type ScheduleStep } from '../../domain/schedules/ahead.ts';
 import { expectedStartMs } from '../../domain/schedules/schedules.ts';
-import type { GroupSchedule, Said } from '../../domain/schedule-rules.ts';
+import { describeSource, type GroupSchedule, type Said, type SaidBy } from '../../domain/schedule-rules.ts';
 import type { LoopState } from '../../domain/loop-state.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { Observation } from '../../domain/observation.ts';
@@ -11,14 +11,15 @@ import { formatAmount } from './amounts.ts';
 
 /** What rules say now, each part with its rule and its end. Empty: nothing. */
 export function describeSchedule(schedule: GroupSchedule | undefined, nowMs: number): readonly string[] {
-  return partsOf(schedule).map(({ what, said }) => `${what} ${timeOf(said, nowMs)} by schedule rule ${said.rule}`);
+  const parts = partsOf(schedule).map(({ what, said }) => `${what} ${timeOf(said, nowMs)} by ${describeSource(said.rule)}`);
+  return [...parts, ...unknownHours(schedule)];
 }
 
 /** The same in parts, for one rule after the other. */
 export function scheduledParts(
   schedule: GroupSchedule | undefined,
   nowMs: number,
-): readonly { readonly rule: number; readonly what: string; readonly when: string }[] {
+): readonly { readonly rule: SaidBy; readonly what: string; readonly when: string }[] {
   return partsOf(schedule).map(({ what, said }) => ({ rule: said.rule, what, when: timeOf(said, nowMs) }));
 }
 
@@ -40,6 +41,11 @@ function partsOf(schedule: GroupSchedule | undefined): readonly Part[] {
   ];
 }
 
+function unknownHours(schedule: GroupSchedule | undefined): readonly string[] {
+  const { hoursUnknown } = schedule ?? {};
+  return hoursUnknown === undefined ? [] : [`no removals, since AKS's maintenance windows are not known: ${hoursUnknown}`];
+}
+
 function timeOf({ fromMs, untilMs, zone }: Said<unknown>, nowMs: number): string {
   return fromMs === undefined ? `until ${localText(untilMs, zone, nowMs)}` : `prepared for ${localText(fromMs, zone, nowMs)}`;
 }
@@ -56,7 +62,7 @@ export interface StepAhead {
   readonly rules: readonly number[];
 }
 
-/** What schedules change in a pool until a time. The first step is what holds now. Empty: no rule is about it. */
+/** What schedules change in a pool until a time. The first step is what holds now. Empty: nothing is about it. */
 export function stepsAhead(
   group: NodeGroup,
   { observation: { cloud, nowMs }, state }: { readonly observation: Observation; readonly state: Pick<LoopState, 'readyTimes'> },
@@ -73,12 +79,19 @@ function stepOf({ atMs, min, max, schedule }: ScheduleStep, zone: string): StepA
   const parts = partsOf(schedule);
   const text = parts.map(({ what, said }) => {
     const early = said.fromMs === undefined ? '' : `, prepared for ${localText(said.fromMs, said.zone, atMs)}`;
-    return `${what} (rule ${said.rule}${early})`;
+    return `${what} (${said.rule === 'maintenance' ? "AKS's maintenance windows" : `rule ${said.rule}`}${early})`;
   });
   // The day is always there: steps are read as a list.
   const local = localText(atMs, parts[0]?.said.zone ?? zone, 0);
-  const rules = [...new Set(parts.map(({ said }) => said.rule))];
-  return { at: new Date(atMs).toISOString(), local, min, max, text: text.join(', ') || 'the limits of the pool', rules };
+  const rules = [...new Set(parts.flatMap(({ said: { rule } }) => (rule === 'maintenance' ? [] : [rule])))];
+  return {
+    at: new Date(atMs).toISOString(),
+    local,
+    min,
+    max,
+    text: [...text, ...unknownHours(schedule)].join(', ') || 'the limits of the pool',
+    rules,
+  };
 }
 
 function describeRoom(room: Headroom): string {

@@ -17,6 +17,7 @@ import { claimUtilization, unsupportedClaim, unknownDeviceUse, deviceUtilization
 import { isLeaving, type ScaleDownContext } from './plan-context.ts';
 import { youngPod } from './repacked-nodes.ts';
 import { defined } from '../../lib/defined.ts';
+import { describeSource } from '../../domain/schedule-rules.ts';
 
 /** A node whose removal is worth a simulation. */
 export interface Candidate {
@@ -221,7 +222,7 @@ function utilizationAndThreshold(
 
 /** The reason, with the minimum size. */
 export function minimumSizeReason({ minSize, schedule }: NodeGroup): Pick<UnremovableNode, 'reason' | 'detail'> {
-  const rule = schedule?.min === undefined ? '' : `, by schedule rule ${schedule.min.rule}`;
+  const rule = schedule?.min === undefined ? '' : `, by ${describeSource(schedule.min.rule)}`;
   return { reason: 'NodeGroupMinSizeReached', detail: `its node group is at its minimum size of ${minSize}${rule}` };
 }
 

@@ -65,6 +65,10 @@ export const AZURE_ROLES: readonly AzureRole[] = [
         why: 'increase the count of a size, or bring the count of a pool in step',
       },
       { action: 'Microsoft.ContainerService/managedClusters/agentPools/deleteMachines/action', why: 'delete chosen machines' },
+      {
+        action: 'Microsoft.ContainerService/managedClusters/maintenanceConfigurations/read',
+        why: 'the hours of AKS, if removals keep out of them or to them',
+      },
       { action: 'Microsoft.Authorization/permissions/read', why: 'doctor: whether these actions are granted' },
     ],
   },
@@ -75,6 +79,10 @@ export const AZURE_ROLES: readonly AzureRole[] = [
       {
         action: 'Microsoft.ContainerService/managedClusters/agentPools/read',
         why: 'the pools and their limits, and whether AKS is changing them',
+      },
+      {
+        action: 'Microsoft.ContainerService/managedClusters/maintenanceConfigurations/read',
+        why: 'the hours of AKS, if removals keep out of them or to them',
       },
       { action: 'Microsoft.Authorization/permissions/read', why: 'doctor: whether these actions are granted' },
     ],

@@ -15,6 +15,7 @@ import {
   activityLogCheck,
   AGENT_POOL_READ,
   AGENT_POOL_WRITE,
+  MAINTENANCE_READ,
   AKS_OPERATIONS_READ,
   resultReadChecks,
   linkedCheck,
@@ -91,6 +92,12 @@ function writesAgentPools({ azure }: Config): boolean {
   return azure.writePath === 'agentPool' || azure.syncAgentPoolCount;
 }
 
+/** Whether removals of a pool keep out of the hours of AKS or to them. */
+function heedsMaintenance({ azure: { schedules, nodeGroupOptions } }: Config): boolean {
+  const stated = nodeGroupOptions.map(({ options }) => options.maintenance);
+  return [schedules.maintenance, ...stated].some((use) => use !== undefined && use !== 'ignore');
+}
+
 function requiredActions(config: Config, pools: DiagnosedPools | undefined): readonly RequiredActions[] {
   const { azure } = config;
   const nodes: RequiredActions = {
@@ -101,7 +108,7 @@ function requiredActions(config: Config, pools: DiagnosedPools | undefined): rea
   };
   if (azure.clusterResourceGroup === undefined) return [nodes];
   const throughAks = writesAgentPools(config) || (pools?.pools.some(({ kind }) => kind === 'VirtualMachines pool') ?? false);
-  const actions = throughAks ? [...AGENT_POOL_READ, ...AGENT_POOL_WRITE] : AGENT_POOL_READ;
+  const actions = [...AGENT_POOL_READ, ...(throughAks ? AGENT_POOL_WRITE : []), ...(heedsMaintenance(config) ? MAINTENANCE_READ : [])];
   const resultReads = throughAks ? [AKS_OPERATIONS_READ] : [];
   return [nodes, { role: throughAks ? 'pools' : 'pools-read', resourceGroup: azure.clusterResourceGroup, actions, resultReads }];
 }

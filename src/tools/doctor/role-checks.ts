@@ -21,6 +21,8 @@ export const NODE_GROUP_ACTIONS: readonly string[] = [
 ];
 const AGENT_POOLS = 'Microsoft.ContainerService/managedClusters/agentPools';
 export const AGENT_POOL_READ: readonly string[] = [`${AGENT_POOLS}/read`];
+/** Only if removals of a pool keep out of the hours of AKS or to them. */
+export const MAINTENANCE_READ: readonly string[] = ['Microsoft.ContainerService/managedClusters/maintenanceConfigurations/read'];
 /** For pools that are written through AKS. */
 export const AGENT_POOL_WRITE: readonly string[] = [`${AGENT_POOLS}/write`, `${AGENT_POOLS}/deleteMachines/action`];
 

@@ -19,7 +19,7 @@ function scheduled(group: NodeGroup, schedules: Schedules, nowMs: number): NodeG
   const schedule = scheduleOf(schedules, { names, min, max, bootMs: expectedStartMs() }, nowMs);
   if (schedule === undefined) return group;
   const limits = limitsIn({ min, max }, schedule);
-  const paused = pauseBlocks({ pauses: scheduledPauses(schedule), unreadable: [] }, names, nowMs);
+  const paused = pauseBlocks(scheduledPauses(schedule), names, nowMs);
   return {
     ...group,
     schedule,

@@ -19,6 +19,35 @@ export const SCHEDULE_GUARDS: readonly GuardTable[] = [
     ],
   },
   {
+    test: 'test/domain/schedules/maintenance.test.ts',
+    quick: true,
+    guards: [
+      'a window whose first day is not known is not relied upon',
+      {
+        title: 'what keeps nodes longest is what is said of removals',
+        change: [
+          'lastToEnd(removalsOff(now, { rules, table, nowMs }), removalsOffByAks(maintenance, table, nowMs))',
+          'removalsOff(now, { rules, table, nowMs })',
+        ],
+      },
+      'while the hours of AKS are not known, nothing is removed where they matter',
+      'nodes are not removed in the hours of AKS where these are avoided',
+      { title: 'nodes are not removed outside of the hours of AKS where removals keep to them', change: 'always' },
+    ],
+  },
+  {
+    test: 'test/azure/rows/maintenance.test.ts',
+    quick: true,
+    guards: ['a maintenance configuration that is not understood is not taken for one without hours'],
+  },
+  {
+    test: 'test/azure/inventory/maintenance-readings.test.ts',
+    quick: true,
+    guards: [
+      { title: 'hours of AKS that were read more than a day ago are not known', change: [' && nowMs - this.#read.atMs <= STALE_MS'] },
+    ],
+  },
+  {
     test: 'test/tools/plan/plan.test.ts',
     guards: [
       { title: 'no fix raises the maximum of a pool where a schedule holds it', row: 'plan with schedules' },

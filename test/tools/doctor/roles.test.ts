@@ -4,6 +4,7 @@ import {
   AGENT_POOL_READ,
   AGENT_POOL_WRITE,
   AKS_OPERATIONS_READ,
+  MAINTENANCE_READ,
   NODE_GROUP_ACTIONS,
   OPERATIONS_READ,
   RESERVATION_READS,
@@ -12,8 +13,8 @@ import {
 describe('the actions that doctor asks for', () => {
   it.each([
     ['nodes', NODE_GROUP_ACTIONS],
-    ['pools', [...AGENT_POOL_READ, ...AGENT_POOL_WRITE]],
-    ['pools-read', AGENT_POOL_READ],
+    ['pools', [...AGENT_POOL_READ, ...MAINTENANCE_READ, ...AGENT_POOL_WRITE]],
+    ['pools-read', [...AGENT_POOL_READ, ...MAINTENANCE_READ]],
     [
       'subscription',
       [

@@ -41,6 +41,7 @@ const TEMPLATES: readonly (readonly [kind: WireKind, method: string, template: s
   ['getReservationGroup', 'GET', RESERVATIONS],
   ['listReservations', 'GET', `${RESERVATIONS}/capacityReservations`],
   ['listAgentPools', 'GET', `${CLUSTER}/agentPools`],
+  ['listMaintenance', 'GET', `${CLUSTER}/maintenanceConfigurations`],
   ['getAgentPool', 'GET', POOL],
   ['putAgentPool', 'PUT', POOL],
   ['deleteMachines', 'POST', `${POOL}/deleteMachines`],

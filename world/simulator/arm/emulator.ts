@@ -20,6 +20,7 @@ import { DEFAULT_LATENCIES, type ArmLatencies } from './state/latencies.ts';
 import { createListHistory, createFrozenLists } from './compute/stale-lists.ts';
 import type { ArmReply, ArmRequest } from './http/messages.ts';
 import { createVmFeedPublisher } from './state/vm-feed-publisher.ts';
+import { maintenanceAtStart } from './other/maintenance-configurations.ts';
 import { PUBLISHED_PROFILE } from './aks/autoscaler-profile.ts';
 import { seedPool } from './aks/create-agent-pool.ts';
 import { seedKubeletIdentity } from './identity/managed-identities.ts';
@@ -173,6 +174,7 @@ function createWorld({ spec, clock, violations, knobs, subscription: shared }: A
     autoScalerProfile: PUBLISHED_PROFILE,
     clusterTags: {},
     clusterSettings: {},
+    maintenance: maintenanceAtStart(spec.maintenance),
     clusterStopped: false,
     kubernetesVersion: spec.kubernetesVersion ?? FIRST_KUBERNETES_VERSION,
     clusterWork: 'Updating',

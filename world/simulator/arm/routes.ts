@@ -6,6 +6,7 @@ import { simulateEviction } from './compute/spot-eviction.ts';
 import { CREDENTIALS, listCredentials } from './aks/cluster-credentials.ts';
 import { getClusterUpgradeProfile } from './aks/cluster-upgrade.ts';
 import { abortCluster, getCluster, listClusters, patchCluster, putCluster, startCluster, stopCluster } from './aks/managed-cluster.ts';
+import { deleteMaintenance, getMaintenance, listMaintenance, putMaintenance } from './other/maintenance-configurations.ts';
 import { upgradeNodeImage } from './aks/node-upgrades.ts';
 import { abortLatestOperation } from './aks/pool-version.ts';
 import { deleteInstance, deleteInstances, getInstance, getInstanceView, listInstances } from './compute/instances.ts';
@@ -80,6 +81,7 @@ const VMS = `${RG}/${COMPUTE}/virtualMachines`;
 const DISK = `${RG}/${COMPUTE}/disks/{disk}`;
 const RESERVATIONS = `${RG}/${COMPUTE}/capacityReservationGroups/{group}`;
 const CLUSTERS = `${RG}/${AKS}/managedClusters`;
+const MAINTENANCE = `${CLUSTERS}/{cluster}/maintenanceConfigurations`;
 const POOLS = `${CLUSTERS}/{cluster}/agentPools`;
 
 const NETWORK = `${RG}/providers/Microsoft.Network/virtualNetworks/{network}`;
@@ -241,6 +243,10 @@ export const ARM_ROUTES: readonly Route[] = [
   { method: 'POST', template: `${CLUSTERS}/{cluster}/start`, answer: startCluster },
   { method: 'POST', template: `${CLUSTERS}/{cluster}/abort`, answer: abortCluster },
   ...CREDENTIALS.map((name) => ({ method: 'POST', template: `${CLUSTERS}/{cluster}/${name}`, answer: listCredentials(name) })),
+  { method: 'GET', template: MAINTENANCE, answer: listMaintenance },
+  { method: 'GET', template: `${MAINTENANCE}/{configuration}`, answer: getMaintenance },
+  { method: 'PUT', template: `${MAINTENANCE}/{configuration}`, answer: putMaintenance },
+  { method: 'DELETE', template: `${MAINTENANCE}/{configuration}`, answer: deleteMaintenance },
   { method: 'GET', template: POOLS, answer: listAgentPools, aks: 'ListAgentPoolsHandler' },
   { method: 'GET', template: `${POOLS}/{pool}`, answer: getAgentPool },
   { method: 'PUT', template: `${POOLS}/{pool}`, answer: putAgentPool, aks: 'PutAgentPoolHandler' },

@@ -47,6 +47,21 @@ export interface CapacityReservationGroupSpec {
   readonly reservations: readonly CapacityReservationSpec[];
 }
 
+/** A maintenance configuration of the cluster, as ARM has its properties. */
+export type MaintenanceSpec = {
+  readonly name: 'default' | 'aksManagedAutoUpgradeSchedule' | 'aksManagedNodeOSUpgradeSchedule';
+  readonly timeInWeek?: readonly { readonly day: string; readonly hourSlots: readonly number[] }[];
+  readonly notAllowedTime?: readonly { readonly start: string; readonly end: string }[];
+  readonly maintenanceWindow?: {
+    readonly schedule: Readonly<Record<string, Readonly<Record<string, string | number>>>>;
+    readonly durationHours: number;
+    readonly utcOffset?: string;
+    readonly startDate?: string;
+    readonly startTime: string;
+    readonly notAllowedDates?: readonly { readonly start: string; readonly end: string }[];
+  };
+};
+
 export interface WorldSpec {
   readonly subscriptionId: string;
   readonly tenantId: string;
@@ -64,6 +79,8 @@ export interface WorldSpec {
   readonly seed: number;
   /** Default: none. */
   readonly capacityReservationGroups?: readonly CapacityReservationGroupSpec[];
+  /** When AKS may work on the cluster. Default: no configuration. */
+  readonly maintenance?: readonly MaintenanceSpec[];
   /** Prices per hour in the price list, in any currency, by VM size; of Spot VMs by `SIZE/spot`. If absent, they are invented. */
   readonly listPrices?: Readonly<Record<string, number>>;
   /** Actions that the role of the daemon's identity allows, `*` included. If absent, those of Contributor. */

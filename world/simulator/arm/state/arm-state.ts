@@ -190,6 +190,8 @@ export interface ArmWorld {
   clusterTags: JsonObject;
   /** Properties of the managed cluster that AKS keeps as a client wrote them, by name. */
   clusterSettings: JsonObject;
+  /** Its maintenance configurations by name in lower case. */
+  readonly maintenance: Map<string, { readonly name: string; readonly properties: JsonObject }>;
   /** The managed cluster is stopped, and every pool with it. */
   clusterStopped: boolean;
   /** The version of the control plane. */

@@ -11,7 +11,10 @@ const PROVIDERS: Readonly<Record<string, { readonly version: string; readonly ty
     version: '2026-04-01',
     types: ['virtualMachineScaleSets', 'virtualMachineScaleSets/virtualMachines', 'virtualMachines', 'disks', 'capacityReservationGroups'],
   },
-  'Microsoft.ContainerService': { version: '2026-06-01', types: ['managedClusters', 'managedClusters/agentPools'] },
+  'Microsoft.ContainerService': {
+    version: '2026-06-01',
+    types: ['managedClusters', 'managedClusters/agentPools', 'managedClusters/maintenanceConfigurations'],
+  },
   'Microsoft.Insights': { version: '2022-10-01', types: ['autoscaleSettings', 'eventtypes'] },
   'Microsoft.ManagedIdentity': { version: '2024-11-30', types: ['userAssignedIdentities'] },
   'Microsoft.Network': { version: '2024-07-01', types: ['virtualNetworks', 'virtualNetworks/subnets'] },
