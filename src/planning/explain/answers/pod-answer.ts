@@ -20,6 +20,7 @@ import { namePools, poolRows, type PoolRow } from '../pool-rows.ts';
 import { classifyVerdict, type Verdict } from '../verdicts.ts';
 import { formatSpan } from '../spans.ts';
 import { increasesForPod, type RememberedIncrease } from './accepted.ts';
+import { daemonWaits } from './daemon-waits.ts';
 import { expectedNode, type ExpectedNode } from './expected-node.ts';
 import { describeWait, waitsOf, type GroupWait } from './group-waits.ts';
 import { changesForPod, type PastChange } from './past-changes.ts';
@@ -199,8 +200,11 @@ function describeComing(verdict: Coming, { pod, scaleUp, input }: { readonly pod
       return `a node of ${verdict.group} that is on its way takes it`;
     case 'waiting':
       return verdict.detail;
-    case 'ignored':
-      return `it causes no scale-up, ${explainIgnored(verdict, pod, input.policy.scaleUp).replace(/^[^:]*: /, '')}`;
+    case 'ignored': {
+      const why = explainIgnored(verdict, pod, input.policy.scaleUp).replace(/^[^:]*: /, '');
+      const waits = verdict.reason === 'daemon-set' ? daemonWaits(input)(pod) : undefined;
+      return `it causes no scale-up, ${why}${waits === undefined ? '' : `; ${waits}`}`;
+    }
   }
 }
 

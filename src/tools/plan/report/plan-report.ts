@@ -14,6 +14,7 @@ import { type NodePrice, nodePrice, priceOf } from '../../../planning/expanders/
 import { adviseClass, helplessClasses } from '../../../planning/explain/advice/advice.ts';
 import { wasteRows, type WasteRow } from '../../../planning/explain/removal-advice/waste.ts';
 import type { Advice } from '../../../planning/explain/advice/fix.ts';
+import { daemonWaits } from '../../../planning/explain/answers/daemon-waits.ts';
 import { type HeadroomRow, headroomRows } from '../../../planning/explain/headroom-rows.ts';
 import { waitedGroups } from '../../../planning/scale-down/full-groups.ts';
 import { stepsAhead, type StepAhead } from '../../../planning/explain/schedule-text.ts';
@@ -90,6 +91,7 @@ export function planReport(input: PlanInput): PlanReport {
       groups,
       policy: policy.scaleUp,
       advice,
+      daemonWait: daemonWaits(decision.input),
       free: freeRoom(policy.scaleUp, input.observation),
     }),
     ...choiceOf(decision),

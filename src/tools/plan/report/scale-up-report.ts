@@ -59,6 +59,8 @@ interface ReportContext {
   /** Before the plan: further nodes that cost nothing. */
   readonly free: FreeRoom;
   readonly advice: ReadonlyMap<PodVerdict, Advice>;
+  /** Why a pod of a DaemonSet waits on its node, if that is known. */
+  readonly daemonWait: (pod: Pod) => string | undefined;
   readonly refusals: (verdict: Helpless) => Refusals;
 }
 
@@ -113,10 +115,15 @@ interface NamedVerdict {
 
 function reportPending({ pod, name, verdict }: NamedVerdict, context: ReportContext): readonly PendingReport[] {
   const known = { pod: name };
-  if (verdict.kind === 'ignored')
-    return [{ ...known, verdict: 'ignored', detail: explainIgnored(verdict, pod, context.policy), groups: [] }];
+  if (verdict.kind === 'ignored') return [{ ...known, verdict: 'ignored', detail: explainPod(verdict, pod, context), groups: [] }];
   if (verdict.kind === 'waiting') return [{ ...known, verdict: 'coming', detail: verdict.detail, groups: [] }];
   return verdict.kind === 'helpless' ? [{ ...known, ...context.refusals(verdict) }] : [];
+}
+
+function explainPod(verdict: Extract<PodVerdict, { readonly kind: 'ignored' }>, pod: Pod, { policy, daemonWait }: ReportContext): string {
+  const why = explainIgnored(verdict, pod, policy);
+  const waits = verdict.reason === 'daemon-set' ? daemonWait(pod) : undefined;
+  return waits === undefined ? why : `${why}; ${waits}`;
 }
 
 type Refusals = Pick<PendingReport, 'verdict' | 'why' | 'groups' | 'advice'>;
