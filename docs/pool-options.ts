@@ -27,6 +27,8 @@ const INHERITED: Readonly<Record<string, string>> = {
   allowNonAtomicScaleUpToMax: '(off: if a part of such a scale-up fails, all of it is undone)',
   repack: 'repack.enabled',
   maintenance: 'schedules.maintenance',
+  deallocate: 'azure.deallocate',
+  maxStopped: 'azure.maxStoppedInstances',
   headroom: '(none of its own; `capacity.headroom` is of all pools together)',
 };
 

@@ -83,6 +83,7 @@ const LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   cache: [['cache/agents'], ['cache/table'], ['cache']],
   azure: [
     ['azure', 'azure/doctor'],
+    ['azure/stops'],
     ['azure/view', 'azure/writes'],
     ['azure/inventory', 'azure/templates'],
     ['azure/agents'],

@@ -20,7 +20,9 @@ import { cleanUpUntil } from './inventory/initial-load.ts';
 import { reportTemplate, type TemplateReport } from './templates/template-report.ts';
 import { fencedTables, reportAgents, type AgentReport } from './view/cache-metrics.ts';
 import { wireAzure, type AzureDeps, type AzureRooms } from './wiring.ts';
-import { deleteFromScaleSet, deleteFromVmsPool } from './writes/delete-backends.ts';
+import { increaseWithStopped } from './stops/start-stopped.ts';
+import { stopOrDelete } from './stops/stop-instances.ts';
+import { deleteFromVmsPool } from './writes/delete-backends.ts';
 import { increaseScaleSet } from './writes/increase-scale-set.ts';
 import { increaseThroughAks } from './writes/increase-through-aks.ts';
 import { increaseVmsPool } from './writes/increase-vms-pool.ts';
@@ -89,6 +91,10 @@ class AzureAdapter implements AzureNodeGroups {
     return this.#rooms.views.prepare(cluster, nowMs);
   }
 
+  withoutStopped(cluster: ClusterView): ClusterView {
+    return this.#rooms.views.withoutStopped(cluster);
+  }
+
   observe(cluster: ClusterView, nowMs: number): CloudView {
     const { reporter, views, events, failures, countSync, hints } = this.#rooms;
     reporter.updateGauges();
@@ -112,9 +118,10 @@ class AzureAdapter implements AzureNodeGroups {
       group.kind === 'vms-pool' ? increaseVmsPool : inventory.facts.isWrittenThroughAks(group) ? increaseThroughAks : increaseScaleSet;
     const reserved = quotaAccount.reservedFor(group);
     failures.expect(group.id, request.forHeadroom === true ? 'not-counted' : 'counted');
-    const written = await write(writes, group, request, this.#untilClosed(signal));
+    const written = await increaseWithStopped(writes, group, { request, create: write }, this.#untilClosed(signal));
+    const createdFrom = request.from + (written.kind === 'accepted' ? (written.started ?? 0) : 0);
     // guard: nodes of an increase use up quota as soon as it is sent
-    if (written.kind === 'accepted' || written.kind === 'sent') quotaAccount.recordIncrease(group, written.target - request.from, reserved);
+    if (written.kind === 'accepted' || written.kind === 'sent') quotaAccount.recordIncrease(group, written.target - createdFrom, reserved);
     if (written.kind !== 'sent') return this.#recordAnswer(group, written);
     const answer = written.answer.then((late) => {
       if (late.kind !== 'accepted') quotaAccount.recordReturn(group, written.target - request.from);
@@ -139,7 +146,7 @@ class AzureAdapter implements AzureNodeGroups {
     // guard: no deletion is sent into a pause
     const group = gate.writableGroup(request.group, 'removal');
     if (typeof group === 'string') return { kind: 'refused', group: request.group, reason: group };
-    const remove = group.kind === 'vms-pool' ? deleteFromVmsPool : deleteFromScaleSet;
+    const remove = group.kind === 'vms-pool' ? deleteFromVmsPool : stopOrDelete;
     const outcome = await remove(writes, group, request, this.#untilClosed(signal));
     gate.recordOutcome(group, outcome);
     return outcome;

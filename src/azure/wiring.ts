@@ -23,6 +23,8 @@ import { RateLimits } from './arm/rate-limits.ts';
 import { foldName } from './arm/resource-ids.ts';
 import { createClients, createCredential } from './arm/sdk-clients.ts';
 import { OwnWrites } from './groups/own-writes.ts';
+import { stopRuleOf } from './stops/stop-rules.ts';
+import { StoppedInstances } from './groups/stopped-instances.ts';
 import { WriteShares } from './groups/write-shares.ts';
 import { AzureInventory } from './inventory/inventory.ts';
 import { hasFailed } from './rows/scale-set.ts';
@@ -137,6 +139,16 @@ export function wireAzure(deps: AzureDeps): AzureRooms {
   const evidence = new NodeEvidence(names, metrics.templates);
   const lockedBecause = (): string | undefined => foreignLock?.heldBecause();
   const schedules = new GroupSchedules(inventory);
+  const stopped = new StoppedInstances({
+    clock,
+    order: inventory.order,
+    instances: inventory.instances,
+    ruleOf: (key) => {
+      const group = inventory.registration().groups.get(key);
+      return group === undefined ? undefined : stopRuleOf(group, inventory, options);
+    },
+    readAgain: (group) => void inventory.reads.want({ what: 'instances', group }),
+  });
   const views = new CloudViewBuilder({
     store: inventory,
     backoffs: ownWrites.backoffs,
@@ -148,6 +160,7 @@ export function wireAzure(deps: AzureDeps): AzureRooms {
     evidence,
     hints,
     shares,
+    stopped,
   });
   const noteSuccess = (id: NodeGroupId): void => {
     const row = inventory.scaleSets.get(inventory.registration().byId.get(id)?.key ?? '')?.value;
@@ -161,6 +174,7 @@ export function wireAzure(deps: AzureDeps): AzureRooms {
     tracker: new OperationTracker(shared),
     locks: new GroupLocks(),
     shares,
+    stopped,
     pausedBecause: (group, write) => gate.pausedBecause(group, write),
     limitsOf: (group) => schedules.limitsOf(group, clock.now()),
     recordEvent: (event) => {
@@ -206,7 +220,7 @@ function credentialOf({ options, clock, log, credential, tokensFollowClock: ageO
 }
 
 /** Writes that Azure charges to the scale set. */
-const SET_WRITES: ReadonlySet<ArmOperation> = new Set(['putScaleSet', 'deleteInstances']);
+const SET_WRITES: ReadonlySet<ArmOperation> = new Set(['putScaleSet', 'deleteInstances', 'deallocateInstances', 'startInstances']);
 
 function createShares({ clock, log, metrics, sharedHints, sharedClusters }: AzureDeps, phase: (name: string) => number): WriteShares {
   return new WriteShares({

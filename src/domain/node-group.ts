@@ -85,6 +85,47 @@ export interface NodeGroupOptions extends DrainOptions {
   readonly maintenance?: MaintenanceUse;
   /** Room that is kept free on its nodes. If absent, none. */
   readonly headroom?: readonly Headroom[];
+  /** Whether its nodes are deallocated instead of deleted, where AKS does so too. If absent, the setting of all groups. */
+  readonly deallocate?: boolean;
+  /** How many of its instances may be deallocated; further ones are deleted. If absent, the setting of all groups. */
+  readonly maxStopped?: number;
+}
+
+/**
+ * What becomes of removed nodes where they are to be deallocated. `stops`: they are stopped, and started before new ones are created.
+ * `deletes`: `why` not, in one sentence.
+ */
+type StoppedInstances =
+  | { readonly kind: 'deletes'; readonly why: string }
+  | {
+      readonly kind: 'stops';
+      /** No VM runs. They count neither in the size of the group nor among its instances, and their nodes are not in the cluster's view. */
+      readonly instances: readonly StoppedInstance[];
+      /** More are deleted. */
+      readonly max: number;
+      /** The OS disk of each, which is billed all the time. undefined: unknown. */
+      readonly diskGib: number | undefined;
+      readonly diskTier: string | undefined;
+      /** A start failed: until then, new instances are created instead. undefined: they are started. */
+      readonly startsClosed: { readonly untilMs: number; readonly message: string } | undefined;
+    };
+
+export interface StoppedInstance {
+  readonly key: InstanceKey;
+  /** The name of its node. */
+  readonly node: string;
+  /** When this process first saw it stopped, milliseconds since the epoch. It may have been stopped for longer. */
+  readonly sinceMs: number;
+}
+
+/** The instances of the group that are stopped. */
+export function stoppedInstances({ stopped }: Pick<NodeGroup, 'stopped'>): readonly StoppedInstance[] {
+  return stopped?.kind === 'stops' ? stopped.instances : [];
+}
+
+/** How many stopped instances the next increase of the group starts, before it creates any. */
+export function startableInstances({ stopped }: Pick<NodeGroup, 'stopped'>): number {
+  return stopped?.kind === 'stops' && stopped.startsClosed === undefined ? stopped.instances.length : 0;
 }
 
 /**
@@ -163,6 +204,8 @@ export interface NodeGroup {
   readonly schedule: GroupSchedule | undefined;
   /** AKS's own count of the pool, if it differs from the size: the next operation of AKS on the pool sets the size to it. undefined: it does not. */
   readonly aksCount: number | undefined;
+  /** Instances that were deallocated instead of deleted. undefined: nodes of the group are deleted, as usual. */
+  readonly stopped: StoppedInstances | undefined;
 }
 
 /** What may be unknown of a group. */
@@ -175,7 +218,8 @@ export type UnknownOfGroup =
   | 'sizeFamily'
   | 'placementScore'
   | 'schedule'
-  | 'aksCount';
+  | 'aksCount'
+  | 'stopped';
 
 /** Nothing is known of these parts of a group. */
 export const NOTHING_KNOWN: Readonly<Record<UnknownOfGroup, undefined>> = {
@@ -188,6 +232,7 @@ export const NOTHING_KNOWN: Readonly<Record<UnknownOfGroup, undefined>> = {
   placementScore: undefined,
   schedule: undefined,
   aksCount: undefined,
+  stopped: undefined,
 };
 
 /** Whether the group is atomic: its nodes come and are removed together or not at all. */

@@ -61,7 +61,23 @@ export type CloudEvent =
       readonly message: string;
       readonly atMs: number;
     }
-  | { readonly kind: 'delete-succeeded'; readonly group: NodeGroupId; readonly instances: readonly InstanceKey[]; readonly atMs: number }
+  /** `stopped`: the instances were deallocated, and remain. If absent, they are gone. */
+  | {
+      readonly kind: 'delete-succeeded';
+      readonly group: NodeGroupId;
+      readonly instances: readonly InstanceKey[];
+      readonly stopped?: true;
+      readonly atMs: number;
+    }
+  /** Stopped instances did not start: new ones are created in their place until `untilMs`. */
+  | {
+      readonly kind: 'start-failed';
+      readonly group: NodeGroupId;
+      readonly instances: readonly InstanceKey[];
+      readonly message: string;
+      readonly untilMs: number;
+      readonly atMs: number;
+    }
   /** `followed`: a dry run takes the other writer's change for its own. If absent, it is only noted. */
   | {
       readonly kind: 'external-change';

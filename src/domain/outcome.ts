@@ -5,8 +5,11 @@ import type { RemovalCause } from './plan.ts';
 
 /** What became of a capacity write. */
 export type AnsweredIncrease =
-  /** Azure accepted; the operation is followed in the background. */
-  | { readonly kind: 'accepted'; readonly group: NodeGroupId; readonly target: number }
+  /**
+   * Azure accepted; the operation is followed in the background. `started`: how many of the nodes are stopped instances that are started; if
+   * absent, none. Then `target` may be less than was requested, and the rest is planned again.
+   */
+  | { readonly kind: 'accepted'; readonly group: NodeGroupId; readonly target: number; readonly started?: number }
   /** The group changed since it was read. The row has been refreshed: plan again from it. */
   | { readonly kind: 'conflict'; readonly group: NodeGroupId; readonly observed: number | undefined }
   /**

@@ -148,7 +148,8 @@ async function runSteps(
 /** Each part is frozen before other work has its turn. That the cloud's may be some milliseconds newer is as if its answer had come sooner. */
 async function observe({ deps, loopId, snapshot, statuses }: RunOnceInput, nowMs: number): Promise<Observation> {
   const { turns } = deps;
-  const view = withOnDemandShares(withOwners(deps.cluster.observe(nowMs), deps.owners));
+  const whole = deps.cluster.observe(nowMs);
+  const view = withOnDemandShares(withOwners(deps.cloud.withoutStopped?.(whole) ?? whole, deps.owners));
   const { capacity } = view;
   const cluster = capacity === undefined || statuses === undefined ? view : { ...view, capacity: statuses.overlay(capacity) };
   await turns.next();

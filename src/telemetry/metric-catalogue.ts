@@ -344,6 +344,12 @@ export const METRIC_CATALOGUE = {
       help: 'Sizes of a node group: min, max, target, ready, upcoming.',
       labels: ['node_group', 'kind'],
     },
+    stoppedInstances: {
+      type: 'gauge',
+      name: 'stopped_instances',
+      help: 'Instances that were deallocated instead of deleted, where azure.deallocate is on. Their disks are billed.',
+      labels: ['node_group'],
+    },
     preemptedNodes: {
       type: 'counter',
       name: 'preempted_nodes_total',

@@ -58,6 +58,7 @@ const GROUP: Readonly<Record<keyof NodeGroup, string>> = {
   zones: 'template',
   placementScore: 'evidence',
   options: 'node group',
+  stopped: 'overlay',
   blocks: 'block',
   schedule: 'schedule',
   aksCount: 'count of AKS',

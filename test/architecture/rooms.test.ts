@@ -15,6 +15,7 @@ const MAIN_FILES: Readonly<Record<string, string>> = {
   'azure/prices': 'price-cache.ts',
   'azure/rows': 'scale-set.ts',
   'azure/sizes': 'sku-catalog.ts',
+  'azure/stops': 'stop-instances.ts',
   'azure/templates': 'group-template.ts',
   'azure/view': 'cloud-view.ts',
   'azure/writes': 'increase.ts',

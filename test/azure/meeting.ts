@@ -105,6 +105,8 @@ export async function meet(rest: Partial<AzureOptions> = {}, spec: WorldSpec = S
       enableForceDelete: false,
       writePath: 'vmss',
       syncAgentPoolCount: false,
+      deallocate: false,
+      maxStoppedInstances: 10,
       activityLog: false,
       placementScores: false,
       nodeGroups: [],

@@ -61,6 +61,8 @@ export function options(arm: ScriptedArm, rest: Partial<AzureOptions> = {}): Azu
     enableForceDelete: false,
     writePath: 'vmss',
     syncAgentPoolCount: false,
+    deallocate: false,
+    maxStoppedInstances: 10,
     activityLog: false,
     placementScores: false,
     nodeGroups: [{ name: USER_POOL, min: 1, max: 10 }],

@@ -5,7 +5,7 @@
 import type { SlicedWork } from '../../src/lib/slices.ts';
 import { defined } from '../../src/lib/defined.ts';
 import { AutoscalerError } from '../../src/lib/errors.ts';
-import type { NodeGroupId } from '../../src/domain/ids.ts';
+import type { InstanceKey, NodeGroupId } from '../../src/domain/ids.ts';
 import type { Instance, NodeGroup } from '../../src/domain/node-group.ts';
 import type { CloudEvent, CloudView, ClusterView } from '../../src/domain/observation.ts';
 import type { AnsweredIncrease, DeleteOutcome } from '../../src/domain/outcome.ts';
@@ -16,6 +16,8 @@ import type { OnCall } from './fake-cluster.ts';
 export class FakeCloud implements CloudNodeGroups {
   readonly groups = new Map<NodeGroupId, NodeGroup>();
   readonly deletes: DeleteRequest[] = [];
+  /** The instances that may be stopped, of each request. */
+  readonly stoppable: (readonly InstanceKey[])[] = [];
   readonly increases: IncreaseRequest[] = [];
   /** The busy groups of each turn in which counts may be brought in step. */
   readonly busyGroups: (readonly NodeGroupId[])[] = [];
@@ -86,6 +88,7 @@ export class FakeCloud implements CloudNodeGroups {
     const objections = await request.objections?.(request.instances, signal);
     const left = request.instances.filter((key) => objections?.has(key) !== true);
     if (left.length === 0) return { kind: 'refused', group: request.group, reason: [...(objections ?? new Map()).values()].join(', ') };
+    this.stoppable.push([...(request.mayStop ?? [])]);
     return this.#delete({
       group: request.group,
       instances: left,

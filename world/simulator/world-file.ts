@@ -84,6 +84,7 @@ const POOL_KEYS: Readonly<Record<FileSetting, (value: Json) => boolean>> = {
   zones: isTexts,
   priority: oneOf('Regular', 'Spot'),
   evictionPolicy: oneOf('Delete', 'Deallocate'),
+  scaleDownMode: oneOf('Delete', 'Deallocate'),
   overprovision: isFlag,
   mode: oneOf('System', 'User'),
   managedAutoscaler: isFlag,

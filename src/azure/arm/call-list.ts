@@ -6,6 +6,8 @@ export type ArmOperation =
   | 'countInstances'
   | 'putScaleSet'
   | 'deleteInstances'
+  | 'deallocateInstances'
+  | 'startInstances'
   | 'listInstances'
   | 'getInstance'
   | 'listVms'
@@ -42,6 +44,9 @@ export const OPERATIONS: Readonly<Record<ArmOperation, OperationRateLimit>> = {
   putScaleSet: { family: 'CreateVMScaleSet', access: 'write' },
   // Counted by subscription alone.
   deleteInstances: { family: 'VMScaleSetActions', access: 'write' },
+  // Only of groups that deallocate instances.
+  deallocateInstances: { family: 'VMScaleSetActions', access: 'write' },
+  startInstances: { family: 'VMScaleSetActions', access: 'write' },
   listInstances: { family: 'HighCostGetVMScaleSet', access: 'read' },
   getInstance: { family: 'GetVMScaleSetVM', access: 'read' },
   listVms: { family: 'HighCostGet', access: 'read' },

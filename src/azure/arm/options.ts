@@ -98,6 +98,10 @@ export interface AzureOptions {
   readonly writePath: WritePath;
   /** Whether AKS's own count of a pool at rest is brought in step with its scale set. */
   readonly syncAgentPoolCount: boolean;
+  /** Whether nodes of pools that AKS deallocates (`scaleDownMode: Deallocate`) are deallocated instead of deleted; groups may choose for themselves. */
+  readonly deallocate: boolean;
+  /** How many instances of one group may be deallocated; groups may choose for themselves. */
+  readonly maxStoppedInstances: number;
   /** Whether the names of other writers are looked up in the activity log. */
   readonly activityLog: boolean;
   /** Whether Azure's placement scores of the sizes of Spot pools are read: an expander compares them. */

@@ -83,6 +83,8 @@ export class AzureInventory {
   readonly scaleSets: Table<ScaleSetRow>;
   readonly instances: Table<InstanceRow>;
   readonly scheduler: AgentScheduler;
+  /** The order of readings and of our own writes. */
+  readonly order: LogicalClock;
   readonly vmsPools: VmsPools;
   readonly quota = new QuotaLedger();
   readonly reservations: ReservedCapacities;
@@ -109,6 +111,7 @@ export class AzureInventory {
     const { clock, hooks, log, options, ownWrites, random, rateLimits } = deps;
     this.#deps = deps;
     const order = new LogicalClock(clock);
+    this.order = order;
     const slots = new Slots(Math.max(1, options.maxConcurrentCalls));
     const clusterId = `${options.subscriptionId}/${options.nodeResourceGroup}`;
     this.scheduler = new AgentScheduler({ clock, random, clusterId, slots, hooks, mayBeAdded: isAgentId });

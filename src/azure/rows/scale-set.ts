@@ -163,6 +163,8 @@ export interface InstanceRow {
   readonly vmId: string;
   /** Milliseconds since the epoch; undefined: unknown. */
   readonly createdAtMs: number | undefined;
+  /** It failed, and no VM runs: its creation or its start. If absent, its `state` says whether a VM runs. */
+  readonly isFailedWithoutVm?: true;
   /** What its protection policy forbids. If absent, it is not protected. */
   readonly protectedFrom?: NonNullable<Instance['protectedFrom']>;
 }
@@ -252,6 +254,7 @@ function instanceRow(raw: VirtualMachineScaleSetVM | VirtualMachine, ref: Instan
     bootstrapError: bootstrapErrorOf(raw.instanceView),
     vmId: raw.vmId ?? '',
     createdAtMs: createdAtMs === undefined || Number.isNaN(createdAtMs) ? undefined : createdAtMs,
+    ...(state === 'failed' && DEALLOCATED.has(powerOf(raw.instanceView ?? {})) ? { isFailedWithoutVm: true as const } : {}),
     ...protectionOf('protectionPolicy' in raw ? raw.protectionPolicy : undefined),
   };
 }
@@ -282,9 +285,11 @@ export function instanceState(provisioningState: string | undefined, view: Insta
     case 'failed':
       return power === 'running' || power === 'starting' ? 'running' : 'failed';
     default:
-      return power === 'deallocated' || power === 'deallocating' ? 'deallocated' : 'running';
+      return DEALLOCATED.has(power) ? 'deallocated' : 'running';
   }
 }
+
+const DEALLOCATED: ReadonlySet<string> = new Set(['deallocated', 'deallocating']);
 
 const POWER = /^powerstate\/(starting|running|stopping|stopped|deallocating|deallocated|unknown)$/;
 

@@ -236,6 +236,7 @@ type FlagOption =
   | 'zeroOrMax'
   | 'keepsPartOfMax'
   | 'repack'
+  | 'deallocate'
   | 'skipNodesWithSystemPods'
   | 'skipNodesWithLocalStorage'
   | 'skipNodesWithCustomControllerPods';
@@ -256,6 +257,7 @@ const NUMBERS: Readonly<Record<string, { readonly option: NumberOption; readonly
   maxgracefultermination: { option: 'maxGracefulTerminationMs', read: parseDurationTag },
   evictiontimeout: { option: 'evictionTimeoutMs', read: parseDurationTag },
   evictionretry: { option: 'evictionRetryMs', read: parseDurationTag },
+  maxstopped: { option: 'maxStopped', read: (text) => countAtLeast(text, 0) },
   expanderpriority: { option: 'expanderPriority', read: (text) => countAtLeast(text, 0) },
 };
 
@@ -268,6 +270,7 @@ const FLAGS: Readonly<Record<string, FlagOption>> = {
   zeroormaxnodescaling: 'zeroOrMax',
   allownonatomicscaleuptomax: 'keepsPartOfMax',
   repack: 'repack',
+  deallocate: 'deallocate',
 };
 
 /** Accepts the texts that Go parses as a boolean, in any letter case. */

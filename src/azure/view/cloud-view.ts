@@ -7,7 +7,7 @@ import type { SubscriptionHints } from './subscription-hints.ts';
 import type { AgentStatus } from '../../cache/agents/agent-state.ts';
 import type { Row } from '../../cache/table/row.ts';
 import type { InstanceKey, NodeGroupId } from '../../domain/ids.ts';
-import type { NodeGroup, TargetSize } from '../../domain/node-group.ts';
+import type { NodeGroup, StoppedInstance, TargetSize } from '../../domain/node-group.ts';
 import type { CloudEvent, CloudView, ClusterView } from '../../domain/observation.ts';
 import type { PauseReader, Pauses } from '../../domain/ports/pauses.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
@@ -22,12 +22,14 @@ import { buildGroupTemplate, isSameTemplateInput } from '../templates/group-temp
 import { gpuResourceOf } from '../rows/gpu-resources.ts';
 import type { Evidence, GroupRowsSeen, NodeEvidence } from '../templates/evidence.ts';
 import type { SeenNodes } from '../templates/nodes-of-groups.ts';
+import { StoppedNodes } from './stopped-nodes.ts';
 import { WantedReads } from './wanted-reads.ts';
 import type { AzureOptions } from '../arm/options.ts';
 import { OwnershipIndex, type Ownership, type OwnershipInput } from '../groups/node-ownership.ts';
 import { blockAgainstIncrease } from '../groups/group-rules.ts';
 import { limitsIn, type GroupSchedules } from '../groups/group-schedules.ts';
 import { entriesWithoutGroup, pauseBlocks } from '../groups/pauses.ts';
+import type { StoppedInstances } from '../groups/stopped-instances.ts';
 import { groupKindOf, type RegisteredGroup, type Registration } from '../groups/registry.ts';
 import { zoneName, type InstanceRow } from '../rows/scale-set.ts';
 import type { WriteBackoffs } from '../groups/own-writes.ts';
@@ -61,6 +63,7 @@ interface CloudViewDeps {
   readonly hints: Pick<SubscriptionHints, 'lastResortReason'>;
   readonly shares: Pick<WriteShares, 'waitingReason'>;
   readonly evidence: NodeEvidence;
+  readonly stopped: StoppedInstances;
 }
 
 export class CloudViewBuilder {
@@ -68,6 +71,7 @@ export class CloudViewBuilder {
   readonly #owners: OwnershipIndex;
   readonly #instances: InstanceMapper;
   readonly #wanted: WantedReads;
+  readonly #stopped: StoppedNodes;
   readonly #clusterLabels = new ClusterLabels();
   #built = new Map<string, Built>();
   #lastRegistration: Registration | undefined;
@@ -77,6 +81,12 @@ export class CloudViewBuilder {
     this.#owners = new OwnershipIndex(deps.options);
     this.#instances = new InstanceMapper(deps.store.instances);
     this.#wanted = new WantedReads(deps.store);
+    this.#stopped = new StoppedNodes(deps);
+  }
+
+  /** See the port. */
+  withoutStopped(cluster: ClusterView): ClusterView {
+    return this.#stopped.withoutStopped(cluster);
   }
 
   /** See the port: looks up the owner of each node, and the instances of each group. */
@@ -160,7 +170,8 @@ export class CloudViewBuilder {
     const placedZones = store.facts.placedZonesOf(group)?.join();
     const own = { row: view?.row, size: size?.row.value, pool: store.facts.poolOf(group), sku, placedZones };
     const listedAtMs = store.lists.listedAtMs(group.key);
-    const instances = listedAtMs === undefined ? undefined : this.#instances.instancesOf(group.key, context.ownership);
+    const listed = listedAtMs === undefined ? undefined : this.#instances.instancesOf(group.key, context.ownership);
+    const { active: instances, stopped } = listed === undefined ? NOTHING_LISTED : this.#stopped.split(group.key, listed);
     const source = this.#sourceOf(own);
     const sourceRow = own.row?.value ?? own.size;
     const schedule = this.#deps.schedules.of(group, context.nowMs);
@@ -173,8 +184,13 @@ export class CloudViewBuilder {
       target: JSON.stringify(
         group.kind === 'vms-pool'
           ? sizeTarget(size)
-          : scaleSetTarget({ ...this.#deps, instances: this.#instances }, group, view, instances),
+          : this.#stopped.targetWithout(
+              group,
+              scaleSetTarget({ ...this.#deps, instances: this.#instances }, group, view, instances),
+              instances,
+            ),
       ),
+      stopped: this.#stopped.describe(group, stopped, view?.row.value),
       observedAtMs: (view ?? size)?.seen.atMs ?? 0,
       instances,
       listedAtMs,
@@ -233,6 +249,7 @@ export class CloudViewBuilder {
       },
       blocks: input.blocks,
       aksCount: differingAksCount({ target, instances: input.instances }, pool),
+      stopped: input.stopped,
     };
   }
 
@@ -263,6 +280,8 @@ export class CloudViewBuilder {
     return groupsAddedAndRemoved(before, registration, atMs, ({ key }) => (scaleSets.get(key) ?? vmsPools.sizes.get(key)) !== undefined);
   }
 }
+
+const NOTHING_LISTED: { readonly active: undefined; readonly stopped: readonly StoppedInstance[] } = { active: undefined, stopped: [] };
 
 type SourceInput = Pick<GroupInput, 'row' | 'size' | 'pool' | 'sku' | 'placedZones'>;
 

@@ -21,6 +21,8 @@ export interface GroupInput extends GroupTemplateInput {
   /** What rules say of the group now. */
   readonly schedule: GroupSchedule | undefined;
   readonly placementScore: NodeGroup['placementScore'];
+  /** Its stopped instances. undefined: its nodes are deleted, as usual. */
+  readonly stopped: NodeGroup['stopped'];
   /** What AKS allows this group to have. */
   readonly allowedSize: number;
   /** The user's options of groups: the same object until they change. */
@@ -58,8 +60,10 @@ export function managedClusterOf({
   return name === undefined || resourceGroup === undefined ? undefined : { name, resourceGroup };
 }
 
+const DEEP: ReadonlySet<keyof GroupInput> = new Set(['blocks', 'schedule', 'stopped']);
+
 export function isSameInput(left: GroupInput, right: GroupInput): boolean {
   return (Object.keys(left) as (keyof GroupInput)[]).every(
-    (key) => left[key] === right[key] || ((key === 'blocks' || key === 'schedule') && isDeepStrictEqual(left[key], right[key])),
+    (key) => left[key] === right[key] || (DEEP.has(key) && isDeepStrictEqual(left[key], right[key])),
   );
 }

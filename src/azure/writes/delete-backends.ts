@@ -45,7 +45,7 @@ export function deleteFromVmsPool(
 }
 
 /** `pool`: the agent pool through which AKS deletes the instances. If null, the scale set's own call deletes them. */
-function scaleSetBackend(
+export function scaleSetBackend(
   deps: WriteDeps,
   { group, count }: { readonly group: RegisteredGroup; readonly count: number },
   pool: string | null,
@@ -83,6 +83,7 @@ function scaleSetBackend(
       return set.name;
     },
     beginSizeMutation: (count) => inventory.scaleSets.beginMutation({ kind: 'remove', key: group.key, count }),
+    beginStop: undefined,
     post: (set, batch, signal) =>
       pool === null
         ? postToScaleSet(deps, set, batch, signal)
@@ -103,8 +104,10 @@ function scaleSetBackend(
 }
 
 /** Whether so many instances are read one by one instead of by a list. */
-function areReadSingly({ inventory }: WriteDeps, { key }: RegisteredGroup, count: number): boolean {
+function areReadSingly({ inventory, stopped }: WriteDeps, { key }: RegisteredGroup, count: number): boolean {
   const { reads } = inventory;
+  // guard: which instances run is read before one of them is removed
+  if (stopped.ruleOf(key)?.kind === 'stops') return false;
   const most = reads.listWaitMs(key) > 0 ? READ_EACH_AT_MOST : reads.singleReadsPerList(key);
   return count <= Math.min(READ_EACH_AT_MOST, most, reads.singleReadsLeft(key, { toDelete: true }));
 }
@@ -133,7 +136,7 @@ async function readFreshly(deps: WriteDeps, { group, keys }: InstancesToRead, si
 }
 
 /** False: Azure throttles reads of single instances. Lists have a limit of their own. */
-async function readEach({ inventory }: WriteDeps, { group, keys }: InstancesToRead, signal: AbortSignal): Promise<boolean> {
+export async function readEach({ inventory }: WriteDeps, { group, keys }: InstancesToRead, signal: AbortSignal): Promise<boolean> {
   try {
     const read = { what: 'instance', group: group.key, toDelete: true } as const;
     await Promise.all(keys.map((key) => inventory.reads.want({ ...read, key }).served(signal)));
@@ -165,6 +168,7 @@ function vmsPoolBackend(deps: WriteDeps, group: RegisteredGroup, count: number):
     isForced: () => false,
     resource: poolName,
     beginSizeMutation: (count) => vmsPools.sizes.beginMutation({ kind: 'remove', key: group.key, count }),
+    beginStop: undefined,
     post: (pool, { instances, beforeSend }, signal) => {
       const names = instances.map(({ value }) => value.instanceId);
       return postToPool(deps, { pool, poolKey: poolKeyOf(group.key), names, beforeSend }, signal);

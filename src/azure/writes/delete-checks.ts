@@ -9,9 +9,13 @@ export function isAnother(before: string, now: string): boolean {
   return before !== '' && now !== '' && before !== now;
 }
 
-/** Whether the instance is not known to be leaving. */
-export function isStaying({ inventory }: WriteDeps, { key, value }: Row<InstanceRow>): boolean {
-  return value.state !== 'deleting' && inventory.instances.removalOf(key) !== 'under-way';
+/** Whether the instance is not known to be leaving, nor stopped in a group that stops instances. */
+export function isStaying({ inventory, stopped }: Pick<WriteDeps, 'inventory' | 'stopped'>, row: Row<InstanceRow>): boolean {
+  const { key, value } = row;
+  if (value.state === 'deleting' || inventory.instances.removalOf(key) === 'under-way') return false;
+  if (stopped.ruleOf(value.group)?.kind !== 'stops') return true;
+  const state = stopped.stateOf(row);
+  return state !== 'stopped' && state !== 'stopping';
 }
 
 /** Azure refuses a whole batch because of one instance protected from actions. Deleting a working instance is a scale-in. */

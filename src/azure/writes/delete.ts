@@ -36,6 +36,8 @@ export interface DeleteBackend {
   /** The name of what is written, for the rate-limit budget and the log. @throws AutoscalerError `not-found` */
   resource(): string;
   beginSizeMutation(count: number): Mutation;
+  /** Lays a stop over the instances, which remain. undefined: they are deleted. */
+  readonly beginStop: ((instances: readonly ListedInstance[]) => Mutation) | undefined;
   /** Sends the call. @throws AutoscalerError */
   post(resource: string, batch: SentBatch, signal: AbortSignal): Promise<WriteAnswer>;
   /** What to send instead of a batch that was refused; undefined: nothing. @throws AutoscalerError */
@@ -202,7 +204,9 @@ class Deletion {
     const listed = [...inventory.instances.scope(group.key).values()].filter((row) => isStaying(this.#deps, row));
     this.#minimum = this.#deps.limitsOf(group).min;
     // guard: a delete leaves the minimum of its group
-    return minimumBreach({ size: size.low, listed, going, min: this.#minimum });
+    // Stopped instances do not stand in for the minimum.
+    const { counted } = this.#deps.stopped.of(group.key);
+    return minimumBreach({ size: size.low - counted, listed, going, min: this.#minimum });
   }
 
   async #send(batch: Batch): Promise<DeleteOutcome> {
@@ -244,6 +248,8 @@ class Deletion {
   }
 
   #beginMutations(instances: readonly ListedInstance[]): readonly Mutation[] {
+    const stop = this.#backend.beginStop?.(instances);
+    if (stop !== undefined) return [stop];
     const rows = this.#deps.inventory.instances.beginMutation({ kind: 'remove-rows', keys: instances.map(({ key }) => key) });
     return [this.#backend.beginSizeMutation(instances.length), rows];
   }
@@ -298,7 +304,7 @@ class Deletion {
     const instances = keysOf(accepted.batch.instances);
     const atMs = this.#deps.clock.now();
     if (end.kind === 'succeeded') {
-      this.#deps.recordEvent({ kind: 'delete-succeeded', group: group.id, instances, atMs });
+      this.#deps.recordEvent({ kind: 'delete-succeeded', group: group.id, instances, ...this.#stops(), atMs });
       return;
     }
     const message = end.kind === 'failed' ? `${end.failure.code}: ${end.failure.message}` : end.reason;
@@ -325,14 +331,24 @@ class Deletion {
     }
     const isLeft = ({ key, value }: ListedInstance): boolean => {
       const now = inventory.instances.get(key)?.value;
+      if (now?.state === 'deallocated' && this.#backend.beginStop !== undefined) return false;
       return now !== undefined && now.state !== 'deleting' && !isAnother(value.vmId, now.vmId);
     };
     const left = keysOf(instances.filter(isLeft));
-    const gone = keys.filter((key) => inventory.instances.get(key) === undefined);
+    const gone = keys.filter((key) => !left.includes(key) && this.#isOver(key));
     const atMs = clock.now();
     if (left.length > 0)
       recordEvent({ kind: 'delete-failed', group, instances: left, message: `${why}, and the instances still exist`, atMs });
-    if (gone.length > 0) recordEvent({ kind: 'delete-succeeded', group, instances: gone, atMs });
+    if (gone.length > 0) recordEvent({ kind: 'delete-succeeded', group, instances: gone, ...this.#stops(), atMs });
+  }
+
+  #isOver(key: InstanceKey): boolean {
+    const now = this.#deps.inventory.instances.get(key)?.value;
+    return now === undefined || (now.state === 'deallocated' && this.#backend.beginStop !== undefined);
+  }
+
+  #stops(): { readonly stopped?: true } {
+    return this.#backend.beginStop === undefined ? {} : { stopped: true };
   }
 
   /** Never rejects. The outcome of the second send is reported like that of the first. */

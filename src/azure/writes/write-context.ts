@@ -19,6 +19,7 @@ import type { AzureOptions } from '../arm/options.ts';
 import type { OwnWrites, OwnIncrease } from '../groups/own-writes.ts';
 import type { GroupLimits } from '../groups/group-schedules.ts';
 import type { RegisteredGroup } from '../groups/registry.ts';
+import type { StoppedInstances } from '../groups/stopped-instances.ts';
 import type { WriteShares } from '../groups/write-shares.ts';
 import { zoneName, type ScaleSetRow } from '../rows/scale-set.ts';
 import type { AzureInventory } from '../inventory/inventory.ts';
@@ -33,6 +34,8 @@ export interface WriteDeps {
   readonly locks: GroupLocks;
   /** For writes on which no pod waits. */
   readonly shares: Pick<WriteShares, 'request' | 'untilGranted'>;
+  /** What is stopped, and what our own starts and stops lay over it. */
+  readonly stopped: StoppedInstances;
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;

@@ -44,6 +44,8 @@ export function azureSectionOf(
     enableForceDelete: azure.enableForceDelete,
     writePath: azure.writePath,
     syncAgentPoolCount: azure.syncAgentPoolCount,
+    deallocate: azure.deallocate,
+    maxStoppedInstances: azure.maxStoppedInstances,
     activityLog: azure.activityLog,
     adoptsManagedPools: dryRun,
     nodeGroups,

@@ -48,6 +48,8 @@ const entry = z
     zeroOrMaxNodeScaling: choice,
     allowNonAtomicScaleUpToMax: choice,
     repack: choice,
+    deallocate: choice,
+    maxStopped: level,
     headroom: headroomOfPool.optional(),
     maintenance: maintenanceUse.optional(),
   })
@@ -81,6 +83,8 @@ const entry = z
       zeroOrMax: given.zeroOrMaxNodeScaling,
       keepsPartOfMax: given.allowNonAtomicScaleUpToMax,
       repack: given.repack,
+      deallocate: given.deallocate,
+      maxStopped: given.maxStopped,
       headroom: given.headroom,
       maintenance: given.maintenance,
     }),

@@ -233,6 +233,8 @@ const azure = z
     enableForceDelete: flag(false),
     writePath: oneOf(['vmss', 'agentPool']).default('vmss'),
     syncAgentPoolCount: flag(false),
+    deallocate: flag(false),
+    maxStoppedInstances: wholeNumber(0, 1000).default(10),
     activityLog: flag(false),
     requestTimeout: duration(30 * SECOND_MS, { leastMs: SECOND_MS }),
     maxConcurrentCalls: wholeNumber(1, 64).default(8),
@@ -253,6 +255,10 @@ const azure = z
   .refine((given) => !given.syncAgentPoolCount || given.clusterName !== undefined, {
     error: 'false, or true together with azure.clusterName and azure.clusterResourceGroup',
     path: ['syncAgentPoolCount'],
+  })
+  .refine((given) => !given.deallocate || given.clusterName !== undefined, {
+    error: 'false, or true together with azure.clusterName and azure.clusterResourceGroup',
+    path: ['deallocate'],
   })
   .refine((given) => given.clusterName === undefined || given.clusterResourceGroup !== undefined, {
     error: 'the resource group of the cluster resource, which azure.clusterName needs',

@@ -52,6 +52,7 @@ export const VARIABLES: readonly Variable[] = [
   { name: 'AZURE_ENABLE_FORCE_DELETE', path: 'azure.enableForceDelete', kind: 'boolean' },
   { name: 'AZURE_WRITE_PATH', path: 'azure.writePath', kind: 'text' },
   { name: 'AZURE_SYNC_AGENT_POOL_COUNT', path: 'azure.syncAgentPoolCount', kind: 'boolean' },
+  { name: 'AZURE_DEALLOCATE', path: 'azure.deallocate', kind: 'boolean' },
   { name: 'AZURE_ACTIVITY_LOG', path: 'azure.activityLog', kind: 'boolean' },
   { name: 'CLOUD_PROVIDER_RATE_LIMIT', path: 'azure.rateLimit.enabled', kind: 'boolean' },
   { name: 'RATE_LIMIT_READ_QPS', path: 'azure.rateLimit.readQps', kind: 'number' },

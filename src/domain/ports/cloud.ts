@@ -32,6 +32,8 @@ export interface DeleteRequest {
    * that has the key when the request is made.
    */
   readonly uids?: ReadonlyMap<InstanceKey, string>;
+  /** Instances that worked until now: where their group does so, they are stopped instead of deleted. If absent, all are deleted. */
+  readonly mayStop?: ReadonlySet<InstanceKey>;
   /**
    * The caller's last look: called right before each request is sent, after every wait and every read of Azure. Returns, by instance,
    * why one must not be deleted any more; the others are deleted. If absent, no look is needed.
@@ -43,6 +45,11 @@ export interface DeleteRequest {
 export interface CloudNodeGroups {
   /** Reads what the first decision needs. Rejects with the AutoscalerError that prevents the decision. */
   start(signal: AbortSignal): Promise<void>;
+  /**
+   * The cluster without the nodes of stopped instances, and of started ones whose node is not ready yet: to plans they are instances that may
+   * come. The same object if there are none. Absent where no instance is ever stopped.
+   */
+  withoutStopped?(cluster: ClusterView): ClusterView;
   /** Does in slices, as far as that can be, what the next `observe` with the same arguments would do at once. Changes nothing that can be seen. */
   prepare(cluster: ClusterView, nowMs: number): SlicedWork<void>;
   /** A frozen view. Each event since the previous call is returned exactly once. */

@@ -46,6 +46,7 @@ function withholdingCloud(cloud: CloudNodeGroups, writes: WithheldWrites): Cloud
   return {
     start: (signal) => cloud.start(signal),
     prepare: (cluster, nowMs) => cloud.prepare(cluster, nowMs),
+    withoutStopped: (cluster) => cloud.withoutStopped?.(cluster) ?? cluster,
     observe: (cluster, nowMs) => followingOthers(cloud.observe(cluster, nowMs)),
     refresh: (group, signal) => cloud.refresh(group, signal),
     invalidate: (group) => cloud.invalidate(group),

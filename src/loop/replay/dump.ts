@@ -87,8 +87,32 @@ type StoredObservation = Omit<Observation, 'cloud'> & {
 function storedObservation(observation: Observation): StoredObservation {
   const { cloud } = observation;
   const groups = cloud.groups.map(
-    ({ blocks, poolLimit, configuredMax, sharedPool, maxFrom, agentPool, sizeFamily, placementScore, schedule, aksCount, ...group }) => {
-      const known = defined({ poolLimit, configuredMax, sharedPool, maxFrom, agentPool, sizeFamily, placementScore, schedule, aksCount });
+    ({
+      blocks,
+      poolLimit,
+      configuredMax,
+      sharedPool,
+      maxFrom,
+      agentPool,
+      sizeFamily,
+      placementScore,
+      schedule,
+      aksCount,
+      stopped,
+      ...group
+    }) => {
+      const known = defined({
+        poolLimit,
+        configuredMax,
+        sharedPool,
+        maxFrom,
+        agentPool,
+        sizeFamily,
+        placementScore,
+        schedule,
+        aksCount,
+        stopped,
+      });
       return { ...group, ...blockTexts(blocks), ...known };
     },
   );

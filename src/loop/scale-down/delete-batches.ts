@@ -14,6 +14,8 @@ const LONGEST_RETRY_MS = 30_000;
 /** One drained node, ready to be deleted. */
 export interface ReadyNode {
   readonly instance: InstanceKey;
+  /** It worked until now: where its group does so, its instance is stopped instead. If absent, it is deleted. */
+  readonly mayStop?: boolean;
   /** Looks at the node once more. Returns why it must not be deleted, or undefined. */
   readonly lastLook: (signal: AbortSignal) => Promise<string | undefined>;
 }
@@ -76,7 +78,10 @@ export class DeleteBatches {
     batch.nodes.push(node);
     const outcome = await batch.outcome;
     const reason = batch.looks.reasonAgainst(node.instance);
-    return reason === undefined ? outcome : { kind: 'spared', reason };
+    if (reason !== undefined) return { kind: 'spared', reason };
+    // guard: a node whose instance Azure did not accept is not taken for deleted
+    const isLeft = outcome.kind === 'accepted' && !outcome.instances.includes(node.instance);
+    return isLeft ? { kind: 'refused', group, reason: 'Azure accepted the removal of other nodes alone' } : outcome;
   }
 
   #gather(group: NodeGroupId, signals: DeletionSignals): Batch {
@@ -94,7 +99,14 @@ export class DeleteBatches {
       this.#gathering.delete(group);
     }
     const objections: DeleteRequest['objections'] = (instances, signal) => looks.look(instances, signal);
-    const request = { group, instances: nodes.map(({ instance }) => instance), allowBelowMin: false, objections };
+    const stoppable = nodes.filter(({ mayStop }) => mayStop === true).map(({ instance }) => instance);
+    const request: DeleteRequest = {
+      group,
+      instances: nodes.map(({ instance }) => instance),
+      allowBelowMin: false,
+      ...(stoppable.length === 0 ? {} : { mayStop: new Set(stoppable) }),
+      objections,
+    };
     return deleteWithRetry(request, { cloud: this.#cloud, clock: this.#clock }, signals.during);
   }
 }

@@ -106,7 +106,10 @@ async function drainAndDelete(removal: Removal, progress: RemovalProgress, deps:
   checkRemoval(removal, sameNode(last, first), 'before-delete', deps);
   progress.step = 'delete';
   const lastLook = (signal: AbortSignal): Promise<string | undefined> => objectionTo(removal, first, deps, signal);
-  const outcome = await deps.batches.delete(removal.group, { instance: removal.instance, lastLook }, { before: work, during: deps.undo });
+  // guard: a node that does not work is deleted, not stopped
+  const mayStop = removal.cause !== 'unready' && first.node.readiness.ready;
+  const node = { instance: removal.instance, mayStop, lastLook };
+  const outcome = await deps.batches.delete(removal.group, node, { before: work, during: deps.undo });
   if (outcome.kind === 'spared') throw new RemovalStopped('recheck', outcome.reason);
   if (outcome.kind === 'refused') throw new RemovalStopped('delete', outcome.reason, { ofGroup: true });
   if (outcome.kind === 'failed') throw outcome.error;

@@ -76,12 +76,19 @@ function reasonOf({ because }: { readonly because?: string }): string {
 
 function lateDeletions({ cloud }: Observation): readonly EventText[] {
   return cloud.events.flatMap((event) => {
+    if (event.kind === 'start-failed') return [startFailed(event)];
     if (event.kind !== 'delete-failed') return [];
     const { group, instances, message } = event;
     return [
       warning('ScaleDownFailed', `Deletion of ${instances.length} instances of ${group} failed after Azure had accepted it: ${message}`),
     ];
   });
+}
+
+function startFailed({ group, instances, message, untilMs }: Extract<CloudEvent, { readonly kind: 'start-failed' }>): EventText {
+  const until = new Date(untilMs).toISOString();
+  const created = `Node group ${group} creates new instances until ${until}`;
+  return warning('StartFailed', `${created}: ${instances.length} stopped instances did not start: ${message}`);
 }
 
 function timedOutIncreases({ state }: LoopReport, { nowMs }: Observation): readonly EventText[] {

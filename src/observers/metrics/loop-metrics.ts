@@ -45,6 +45,7 @@ export function publishObservation(observation: Observation, state: LoopState, m
   const present = factsOfGroups(observation);
   const leaving = leavingByGroup(observation);
   metrics.cluster.groupSize.reset();
+  metrics.cluster.stoppedInstances.reset();
   metrics.cluster.groupFrozen.reset();
   metrics.cluster.groupPausedUntil.reset();
   for (const group of observation.cloud.groups) {
@@ -113,6 +114,7 @@ export function publishVerdicts(plan: ScaleUpPlan, nowMs: number, metrics: Metri
 }
 
 function publishGroup(group: NodeGroup, { ready, joined }: Present, metrics: Metrics): void {
+  if (group.stopped?.kind === 'stops') metrics.cluster.stoppedInstances.set({ node_group: group.id }, group.stopped.instances.length);
   const size = (kind: string, value: number): void => metrics.cluster.groupSize.set({ node_group: group.id, kind }, value);
   size('min', group.minSize);
   size('max', group.maxSize);

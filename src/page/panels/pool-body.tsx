@@ -18,6 +18,7 @@ export function PoolBody({ pool }: { readonly pool: PoolAnswer }) {
     ['Nodes', `min ${pool.min}, ready ${pool.ready}, upcoming ${pool.upcoming}, target ${pool.target ?? 'unknown'}, max ${pool.max}`],
     ['Paused', pool.paused],
     ...scheduleFacts(pool),
+    ['Stopped', pool.deallocation],
     ['Counts', `Azure ${pool.target ?? 'unknown'}, AKS ${pool.aksCount ?? 'unknown'}, nodes ${pool.registered}`],
     ['Size', `${pool.vmSize}, ${pool.priority}`],
     ['Zones', pool.zones.join(', ') || undefined],

@@ -21,6 +21,7 @@ import {
   linkedCheck,
   linkedResources,
   NODE_GROUP_ACTIONS,
+  STOP_ACTIONS,
   OPERATIONS_READ,
   placementCheck,
   reservationCheck,
@@ -98,12 +99,17 @@ function heedsMaintenance({ azure: { schedules, nodeGroupOptions } }: Config): b
   return [schedules.maintenance, ...stated].some((use) => use !== undefined && use !== 'ignore');
 }
 
+/** Tags of pools can turn it on, too: then Azure's refusal is all that shows a missing action. */
+function mayDeallocate({ azure }: Config): boolean {
+  return azure.deallocate || azure.nodeGroupOptions.some(({ options }) => options.deallocate === true);
+}
+
 function requiredActions(config: Config, pools: DiagnosedPools | undefined): readonly RequiredActions[] {
   const { azure } = config;
   const nodes: RequiredActions = {
     role: 'nodes',
     resourceGroup: azure.nodeResourceGroup ?? '',
-    actions: NODE_GROUP_ACTIONS,
+    actions: mayDeallocate(config) ? [...NODE_GROUP_ACTIONS, ...STOP_ACTIONS] : NODE_GROUP_ACTIONS,
     resultReads: [OPERATIONS_READ],
   };
   if (azure.clusterResourceGroup === undefined) return [nodes];

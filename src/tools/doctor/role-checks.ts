@@ -19,6 +19,8 @@ export const NODE_GROUP_ACTIONS: readonly string[] = [
   `${SETS}/virtualMachines/read`,
   `${COMPUTE}/virtualMachines/read`,
 ];
+/** For pools that deallocate nodes. */
+export const STOP_ACTIONS: readonly string[] = [`${SETS}/deallocate/action`, `${SETS}/start/action`];
 const AGENT_POOLS = 'Microsoft.ContainerService/managedClusters/agentPools';
 export const AGENT_POOL_READ: readonly string[] = [`${AGENT_POOLS}/read`];
 /** Only if removals of a pool keep out of the hours of AKS or to them. */

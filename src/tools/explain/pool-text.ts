@@ -31,7 +31,7 @@ export function poolParts(answer: PoolAnswer, { nowMs, width, currency }: TextLo
             ? ''
             : `${answer.overdue} ${answer.overdue === 1 ? 'instance has' : 'instances have'} no node for longer than one may take`,
         ],
-        ['Stopped', describeStopped(answer)],
+        ['Stopped', answer.deallocation ?? describeStopped(answer)],
         ['Counts', describeCounts(answer)],
         ['Paused', answer.paused ?? ''],
         ...scheduleFacts(answer),

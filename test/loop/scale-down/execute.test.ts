@@ -37,6 +37,30 @@ describe('a removal', () => {
     expect((await world.metrics.scaleDown.nodes.get()).values).toMatchObject([{ value: 1, labels: { node_group: 'g', cause: 'empty' } }]);
   });
 
+  it.each([
+    ['works', {}, 'empty', [keyOf('g-0')]],
+    ['is unready', { readiness: { ready: false, sinceMs: START_MS, reason: 'KubeletStopped' } }, 'unready', []],
+    ['became unready since', { readiness: { ready: false, sinceMs: START_MS, reason: 'KubeletStopped' } }, 'empty', []],
+  ] as const)('of a node that %s names what may be stopped', async (_what, node, cause, expected) => {
+    const world = setUp({ node });
+    world.runner.start(removalOf('g-0', [], { cause }));
+    await world.clock.advance(MINUTE);
+    expect(world.cloud.stoppable).toEqual([expected]);
+  });
+
+  it('is not over for a node whose instance Azure did not accept', async () => {
+    const world = setUp({ nodes: 3 });
+    world.cloud.onDelete = () => ({ kind: 'accepted', group: G, instances: [keyOf('g-0')] });
+    world.runner.start(removalOf('g-0'));
+    world.runner.start(removalOf('g-1'));
+    await world.clock.advance(MINUTE);
+    const outcomes = world.runner.collect().filter(({ kind }) => kind !== 'started');
+    expect(outcomes).toMatchObject([
+      { kind: 'deleted', node: 'g-0' },
+      { kind: 'undone', node: 'g-1' },
+    ]);
+  });
+
   it('waits by signals of its own: each looks through all waits of its signal, and a thousand removals wait at once', async () => {
     const world = setUp({ nodes: 4 });
     const read = world.cluster.readFresh.bind(world.cluster);

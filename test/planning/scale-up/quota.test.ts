@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { NodeGroup } from '../../../src/domain/node-group.ts';
 import type { CloudQuota, ReservedCapacity } from '../../../src/domain/quotas-and-prices.ts';
-import { aGroup, aPod } from '../../support/builders.ts';
+import { aGroup, aPod, keyOf } from '../../support/builders.ts';
 import { growth, planFor, skipOf, verdictOf } from './world.ts';
 import { describeSkip } from '../../../src/planning/explain/describe-reasons.ts';
 
@@ -48,6 +48,16 @@ describe('planScaleUp: quotas of the cloud', () => {
     const left = [...plan.verdicts.values()].filter(({ kind }) => kind === 'helpless');
     expect(left).toHaveLength(3);
     expect(left[0]).toMatchObject({ byGroup: [{ skip: { kind: 'quota', used: 96 } }, { skip: { kind: 'quota', used: 96 } }] });
+  });
+
+  it.each([
+    ['two stopped instances', undefined, ['a 0->2']],
+    ['two that are not started now', { untilMs: Infinity, message: 'no' }, []],
+  ])('a full quota leaves the start of %s, which count in it already', (_what, startsClosed, expected) => {
+    const instances = [1, 2].map((n) => ({ key: keyOf(`a-${n}`), node: `a-${n}`, sinceMs: 0 }));
+    const stopped = { kind: 'stops', instances, max: 5, diskGib: 128, diskTier: undefined, startsClosed } as const;
+    const group = drawing(aGroup({ id: 'a', target: 0, stopped }));
+    expect(growth(planFor({ groups: [group], pods: pods(5), cloud: { quotas: [quota(100, 100)] } }))).toEqual(expected);
   });
 
   it('another family serves the pod instead', () => {

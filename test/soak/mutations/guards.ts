@@ -22,6 +22,7 @@ import { ROOM_GUARDS } from './room-guards.ts';
 import { SCHEDULE_GUARDS } from './schedule-guards.ts';
 import { SHARING_GUARDS } from './sharing-guards.ts';
 import { SPOT_GUARDS } from './spot-guards.ts';
+import { STOP_GUARDS } from './stop-guards.ts';
 
 /** Folders whose sources may have marks. */
 const MARKED_ROOTS = ['src', 'world', 'deploy', 'test/soak'];
@@ -43,6 +44,7 @@ export const GUARDS: readonly Guard[] = [
   ROOM_GUARDS,
   SCHEDULE_GUARDS,
   SHARING_GUARDS,
+  STOP_GUARDS,
 ].flatMap((tables) => tables.flatMap(guardsOf));
 
 /** The runs of the soak that notice the loss of a guard. */

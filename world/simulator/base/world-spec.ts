@@ -18,6 +18,8 @@ export interface PoolSpec {
   readonly priority?: 'Regular' | 'Spot';
   /** The eviction policy of a Spot pool. Default: AKS's, `Delete`. */
   readonly evictionPolicy?: 'Delete' | 'Deallocate';
+  /** Whether AKS deletes or deallocates nodes that it removes. Default: AKS's, `Delete`. */
+  readonly scaleDownMode?: 'Delete' | 'Deallocate';
   /** Whether its scale set begins more VMs than requested. Default: false, as AKS sets it. */
   readonly overprovision?: boolean;
   readonly mode?: 'System' | 'User';

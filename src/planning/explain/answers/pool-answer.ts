@@ -21,6 +21,7 @@ import { isClosedFor } from '../../state/stockouts.ts';
 import { type HeadroomRow, headroomRows } from '../headroom-rows.ts';
 import { explainSkip } from '../refusals.ts';
 import { describeSchedule, stepsAhead, type StepAhead } from '../schedule-text.ts';
+import { describeStopped } from './stopped-words.ts';
 import { describeRepacking } from '../repack-words.ts';
 import { increasesOfGroup, type RememberedIncrease } from './accepted.ts';
 import { describeWait, waitsOf, type GroupWait } from './group-waits.ts';
@@ -43,6 +44,8 @@ export interface PoolAnswer {
   readonly overdue: number;
   /** Instances that are deallocated: no VM runs, and their disks are billed. They count in the target. Absent if there are none. */
   readonly stopped?: number;
+  /** What becomes of removed nodes where they are to be deallocated, as a sentence without a full stop. Absent if they are deleted, as usual. */
+  readonly deallocation?: string;
   /** Nodes of the cluster that belong to it. */
   readonly registered: number;
   /** AKS's own count of its agent pool. Absent if unknown. */
@@ -141,6 +144,7 @@ export function answerPool(answer: AnswerInput, name: string): PoolAnswer | unde
 type MaybeKnown =
   | 'paused'
   | 'stopped'
+  | 'deallocation'
   | 'schedule'
   | 'ahead'
   | 'repacking'
@@ -159,6 +163,7 @@ function knownOf({ input, history, remainingWrites }: AnswerInput, group: NodeGr
   const { observation, state, policy } = input;
   return defined({
     paused: describePauses(group.blocks),
+    deallocation: describeStopped(group),
     stopped: instanceListFacts(group).deallocated.length || undefined,
     ...scheduleFacts(group, { observation, state }),
     repacking: describeRepacking(group, state, policy),

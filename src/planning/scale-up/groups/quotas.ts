@@ -2,7 +2,7 @@
  * How many nodes a plan may add: one list of quotas for the limits of the cluster, its CapacityQuotas, the cloud's quotas, pools that several
  * groups share, and the plan itself. A node inside reserved capacity needs no quota of the cloud.
  */
-import { isWhole, type NodeGroup } from '../../../domain/node-group.ts';
+import { isWhole, startableInstances, type NodeGroup } from '../../../domain/node-group.ts';
 import type { NodeTemplate } from '../../../domain/node-template.ts';
 import type { CloudView, Observation } from '../../../domain/observation.ts';
 import type { ScaleUpPolicy } from '../../../domain/policy.ts';
@@ -19,6 +19,8 @@ export interface QuotaRoom {
   readonly quotas: readonly Quota[];
   /** By name. What this plan takes counts as used. */
   readonly reserved: ReadonlyMap<string, ReservedCapacity>;
+  /** Stopped instances that are started before others are created: the cloud counts them as used already. */
+  readonly startable: ReadonlyMap<NodeGroup['id'], number>;
   /** Further nodes that cost nothing. They limit nothing, and are used up in the same way. */
   readonly paid: PaidLeft;
 }
@@ -46,6 +48,7 @@ export function quotaRoomBeside(upcoming: Iterable<CountedNode>, { observation, 
   });
   return {
     quotas: [...planLimit(policy), ...poolLimits(cloud.groups), ...beside, ...cloudQuotas(cloud)],
+    startable: new Map(cloud.groups.flatMap((group) => (startableInstances(group) === 0 ? [] : [[group.id, startableInstances(group)]]))),
     ...freeRoom(policy, { cluster, cloud }),
   };
 }
@@ -125,29 +128,34 @@ function usedByPresent(nodes: Observation['cluster']['nodes'], usedBy: UsedBy): 
 }
 
 /** Counts new nodes against every limit. */
-export function takeNodes({ quotas, reserved, paid }: QuotaRoom, { group, template }: NewNode, count: number): QuotaRoom {
-  const inReserved = Math.min(count, nodesInReserved(reserved, template));
+export function takeNodes(room: QuotaRoom, { group, template }: NewNode, count: number): QuotaRoom {
+  const { quotas, reserved, paid } = room;
+  const started = Math.min(count, room.startable.get(group.id) ?? 0);
+  const startable =
+    started === 0 ? room.startable : new Map([...room.startable, [group.id, (room.startable.get(group.id) ?? 0) - started]]);
+  const inReserved = Math.min(count - started, nodesInReserved(reserved, template));
   const take = (quota: Quota): Quota => {
-    const used = (quota.kind === 'cloud' ? count - inReserved : count) * quota.usedBy(template, group);
+    const used = (quota.kind === 'cloud' ? count - started - inReserved : count) * quota.usedBy(template, group);
     return used === 0 ? quota : { ...quota, left: quota.left - used };
   };
   // guard: two pools do not both use the same reserved capacity
   const reservedLeft = takeReserved(reserved, template, inReserved);
   // guard: two pools do not both use the same paid nodes
   const left = takePaid(paid, group, count);
-  return { quotas: quotas.map(take), reserved: reservedLeft, paid: left };
+  return { quotas: quotas.map(take), reserved: reservedLeft, startable, paid: left };
 }
 
 /** How many such nodes all limits allow. Never negative. */
-export function nodesAllowed({ quotas, reserved }: QuotaRoom, { group, template }: NewNode): number {
-  const inReserved = nodesInReserved(reserved, template);
+export function nodesAllowed({ quotas, reserved, startable }: QuotaRoom, { group, template }: NewNode): number {
+  // guard: a stopped instance needs no quota a second time
+  const counted = nodesInReserved(reserved, template) + (startable.get(group.id) ?? 0);
   let allowed = Infinity;
   for (const { kind, left, usedBy } of quotas) {
     const needs = usedBy(template, group);
     if (needs <= 0) continue;
     // guard: a quota that is exceeded takes nothing from reserved capacity
     const nodes = Math.max(0, Math.floor(left / needs));
-    allowed = Math.min(allowed, kind === 'cloud' ? inReserved + nodes : nodes);
+    allowed = Math.min(allowed, kind === 'cloud' ? counted + nodes : nodes);
   }
   return allowed;
 }
@@ -171,7 +179,7 @@ export function limitReason(room: QuotaRoom, node: NewNode & { readonly template
 
 type ShortQuota = Quota & { readonly needs: number };
 
-function exceededLimit({ quotas, reserved }: QuotaRoom, { group, template }: NewNode): SkipReason | undefined {
+function exceededLimit({ quotas, reserved, startable }: QuotaRoom, { group, template }: NewNode): SkipReason | undefined {
   const short = quotas
     .map((quota): ShortQuota => ({ ...quota, needs: quota.usedBy(template, group) }))
     .filter(({ needs, left }) => needs > 0 && needs > left);
@@ -184,7 +192,7 @@ function exceededLimit({ quotas, reserved }: QuotaRoom, { group, template }: New
   if (objects.length > 0) return { kind: 'capacity-quota', exceeded: exceededQuotas([...ofCluster, ...objects]) };
   const [first, ...also] = ofCluster.map(asClusterLimit);
   if (first !== undefined) return { kind: 'cluster-limit', ...first, ...(also.length === 0 ? {} : { also }) };
-  if (nodesInReserved(reserved, template) > 0) return undefined;
+  if (nodesInReserved(reserved, template) > 0 || (startable.get(group.id) ?? 0) > 0) return undefined;
   const ofCloud = shortOf('cloud');
   const drawn = template?.draws?.find(({ quota }) => ofCloud.some(({ id }) => id === quota));
   const cloud = ofCloud.find(({ id }) => id === drawn?.quota);

@@ -158,7 +158,7 @@ export function propertiesOfPool(spec: WorldSpec, pool: PoolSpec): JsonObject {
     type: pool.kind === 'vms-pool' ? 'VirtualMachines' : 'VirtualMachineScaleSets',
     mode: pool.mode ?? 'User',
     ...(pool.kind === 'vms-pool' ? scaleOfVms(pool) : scaleOfSet(pool)),
-    scaleDownMode: 'Delete',
+    scaleDownMode: pool.scaleDownMode ?? 'Delete',
     ...(spot ? { scaleSetPriority: 'Spot', scaleSetEvictionPolicy: pool.evictionPolicy ?? 'Delete', spotMaxPrice: -1 } : {}),
     powerState: { code: 'Running' },
     orchestratorVersion: minorOf(FIRST_KUBERNETES_VERSION),

@@ -1,0 +1,228 @@
+/**
+ * Which instances of the groups are stopped (deallocated), with our own starts and stops laid over what Azure last showed. After a restart
+ * only Azure's power states are known, and they are enough. Must not know when instances are started or stopped.
+ * Idea: overlay.
+ */
+import type { LogicalClock } from '../../cache/logical-clock.ts';
+import type { Mutation } from '../../cache/table/mutation.ts';
+import type { Row } from '../../cache/table/row.ts';
+import type { Table } from '../../cache/table/table.ts';
+import type { InstanceKey } from '../../domain/ids.ts';
+import type { NodeReadiness } from '../../domain/node.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { durationAfterMs, type Closure, type ClosureTimes } from '../../lib/closure.ts';
+import type { InstanceRow } from '../rows/scale-set.ts';
+
+/** `stopping` and `starting`: our own request that Azure has not shown yet. */
+export type PowerState = 'up' | 'stopped' | 'stopping' | 'starting';
+
+type Direction = 'start' | 'stop';
+
+interface PowerChange {
+  readonly direction: Direction;
+  /** Of the instance that was meant: a later one under the same number is another. */
+  readonly vmId: string;
+  readonly begunAtMs: number;
+  /** undefined: the operation is in progress. */
+  end: { readonly outcome: 'succeeded' | 'unknown'; readonly seq: number } | undefined;
+  /** The node of a started instance was ready since. */
+  joined: boolean;
+}
+
+/** A start is remembered for as long as its node may take to be ready. */
+const REMEMBERED_MS = 60 * 60_000;
+/** A change in progress for longer than this counts as lost. */
+const LOST_AFTER_MS = 30 * 60_000;
+/** A stopped node shows its last readiness for this time at most, milliseconds. */
+const STALE_READY_MS = 2 * 60_000;
+/** After a start failed, new instances are created instead. */
+const START_FAILED: ClosureTimes = { firstMs: 5 * 60_000, longestMs: 30 * 60_000 };
+
+export interface StartClosure extends Closure {
+  readonly failures: number;
+  readonly message: string;
+}
+
+/** The stopped instances of one group. */
+export interface StoppedOfGroup {
+  /** No VM runs, or it is being stopped: they count in the capacity of the scale set, and not in the size of the group. */
+  readonly counted: number;
+  /** Those that a start may name. */
+  readonly stopped: readonly Row<InstanceRow>[];
+  /** False while the effect of a start or a stop is not known. */
+  readonly confirmed: boolean;
+}
+
+/** What a group does with removed nodes. undefined: it deletes them, as usual. */
+export type StopRule = { readonly kind: 'stops'; readonly max: number } | { readonly kind: 'deletes'; readonly why: string };
+
+interface StoppedDeps {
+  /** By the folded name of the group. */
+  readonly ruleOf: (group: string) => StopRule | undefined;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly order: Pick<LogicalClock, 'tick'>;
+  readonly instances: Pick<Table<InstanceRow>, 'scope' | 'get' | 'seen' | 'removalOf'>;
+  /** Reads the instances of a group again. */
+  readonly readAgain: (group: string) => void;
+}
+
+const NONE: StoppedOfGroup = { counted: 0, stopped: [], confirmed: true };
+
+export class StoppedInstances {
+  readonly #deps: StoppedDeps;
+  readonly #changes = new Map<InstanceKey, PowerChange>();
+  readonly #startClosures = new Map<string, StartClosure>();
+  /** When this process first saw each stopped instance stopped, with its `vmId`. */
+  readonly #since = new Map<InstanceKey, { readonly vmId: string; readonly atMs: number }>();
+  #version = 0;
+
+  constructor(deps: StoppedDeps) {
+    this.#deps = deps;
+  }
+
+  /** Grows with each start and stop of ours, and with each end of one. */
+  get version(): number {
+    return this.#version;
+  }
+
+  /** Lays a start or a stop over the rows, before its request is sent. */
+  begin(direction: Direction, group: string, rows: readonly Row<InstanceRow>[]): Mutation {
+    const begunAtMs = this.#deps.clock.now();
+    const changes = rows.map(({ key, value }) => {
+      const change: PowerChange = { direction, vmId: value.vmId, begunAtMs, end: undefined, joined: false };
+      this.#changes.set(key as InstanceKey, change);
+      return [key as InstanceKey, change] as const;
+    });
+    this.#version += 1;
+    let isOpen = true;
+    return {
+      seq: this.#deps.order.tick(),
+      accepted: () => undefined,
+      settle: (outcome) => {
+        if (!isOpen) return false;
+        isOpen = false;
+        this.#version += 1;
+        const seq = this.#deps.order.tick();
+        for (const [key, change] of changes) {
+          if (outcome === 'refused') this.#drop(key, change);
+          // Of a failed operation a part may have been carried out: a read decides.
+          else change.end = { outcome: outcome === 'succeeded' ? 'succeeded' : 'unknown', seq };
+        }
+        this.#deps.readAgain(group);
+        return true;
+      },
+    };
+  }
+
+  /** What the instance is, as far as Azure and our own requests show. */
+  stateOf(row: Row<InstanceRow>): PowerState {
+    const change = this.#changeOf(row);
+    const shown: PowerState = this.#isShownStopped(row, change) ? 'stopped' : 'up';
+    if (change === undefined) return shown;
+    const nowMs = this.#deps.clock.now();
+    // guard: a read from before the end of a start or a stop does not undo it
+    const isShown = change.end !== undefined && (this.#deps.instances.seen(row.key)?.restSeq ?? 0) > change.end.seq;
+    if (isShown || nowMs - change.begunAtMs > LOST_AFTER_MS) {
+      const isStarted = change.direction === 'start' && shown === 'up';
+      if (!isStarted || nowMs - change.begunAtMs > REMEMBERED_MS) this.#drop(row.key as InstanceKey, change);
+      return shown;
+    }
+    if (change.direction === 'start') return 'starting';
+    return change.end?.outcome === 'succeeded' ? 'stopped' : 'stopping';
+  }
+
+  /** When a start of ours was requested, milliseconds since the epoch. undefined: the instance was not started lately. */
+  startedAtMs(row: Row<InstanceRow>): number | undefined {
+    const change = this.#changeOf(row);
+    return change?.direction === 'start' ? change.begunAtMs : undefined;
+  }
+
+  /** Whether the instance has no working node yet: it is stopped, or its start has not made the node ready. */
+  isNodeAbsent(row: Row<InstanceRow>, { ready, sinceMs }: Pick<NodeReadiness, 'ready' | 'sinceMs'>): boolean {
+    const state = this.stateOf(row);
+    if (state === 'stopped') return true;
+    const change = this.#changeOf(row);
+    if (change?.direction !== 'start' || change.joined) return false;
+    const ageMs = this.#deps.clock.now() - change.begunAtMs;
+    const isReady = ready && (sinceMs >= change.begunAtMs || ageMs > STALE_READY_MS);
+    change.joined = (isReady && state === 'up') || ageMs > REMEMBERED_MS;
+    return !change.joined;
+  }
+
+  ruleOf(group: string): StopRule | undefined {
+    return this.#deps.ruleOf(group);
+  }
+
+  /** The stopped instances of the group, as last listed. None where nodes are deleted. */
+  of(group: string): StoppedOfGroup {
+    const { instances } = this.#deps;
+    if (this.ruleOf(group)?.kind !== 'stops') return NONE;
+    const stopped: Row<InstanceRow>[] = [];
+    let stopping = 0;
+    let confirmed = true;
+    for (const row of instances.scope(group).values()) {
+      if (row.value.state === 'deleting' || instances.removalOf(row.key) === 'under-way') continue;
+      const state = this.stateOf(row);
+      if (state === 'stopped') stopped.push(row);
+      if (state === 'stopping') stopping += 1;
+      if (this.#changeOf(row)?.end?.outcome === 'unknown' && (state === 'stopping' || state === 'starting')) confirmed = false;
+    }
+    return { counted: stopped.length + stopping, stopped, confirmed };
+  }
+
+  /** When this process first saw the instance stopped, milliseconds since the epoch. */
+  sinceMs({ key, value }: Row<InstanceRow>): number {
+    const known = this.#since.get(key as InstanceKey);
+    if (known !== undefined && known.vmId === value.vmId) return known.atMs;
+    const atMs = this.#deps.clock.now();
+    this.#since.set(key as InstanceKey, { vmId: value.vmId, atMs });
+    return atMs;
+  }
+
+  /** Forgets what is not stopped any more. */
+  forgetOthers(stopped: ReadonlySet<InstanceKey>): void {
+    for (const key of this.#since.keys()) if (!stopped.has(key)) this.#since.delete(key);
+  }
+
+  /** A start failed: for a while, longer each time, the group creates instances instead. */
+  closeStarts(group: string, message: string): StartClosure {
+    const failures = (this.#startClosures.get(group)?.failures ?? 0) + 1;
+    const durationMs = durationAfterMs(START_FAILED, failures);
+    const closure = { untilMs: this.#deps.clock.now() + durationMs, durationMs, failures, message };
+    this.#startClosures.set(group, closure);
+    this.#version += 1;
+    return closure;
+  }
+
+  openStarts(group: string): void {
+    if (this.#startClosures.delete(group)) this.#version += 1;
+  }
+
+  /** Why stopped instances of the group are not started now; undefined: they are. */
+  startClosure(group: string): StartClosure | undefined {
+    const closure = this.#startClosures.get(group);
+    if (closure === undefined) return undefined;
+    const leftMs = closure.untilMs - this.#deps.clock.now();
+    // If more time is left than there was at first, the clock was set back.
+    return leftMs > 0 && leftMs <= closure.durationMs ? closure : undefined;
+  }
+
+  /** One that did not start is stopped as before; one that was never created has failed. */
+  #isShownStopped({ key, value }: Row<InstanceRow>, change: PowerChange | undefined): boolean {
+    if (value.state === 'deallocated') return true;
+    const wasStopped = change !== undefined || this.#since.get(key as InstanceKey)?.vmId === value.vmId;
+    // guard: an instance whose start failed is not deleted as one whose creation failed
+    return wasStopped && value.isFailedWithoutVm === true;
+  }
+
+  #changeOf({ key, value }: Row<InstanceRow>): PowerChange | undefined {
+    const change = this.#changes.get(key as InstanceKey);
+    return change !== undefined && (change.vmId === '' || value.vmId === '' || change.vmId === value.vmId) ? change : undefined;
+  }
+
+  #drop(key: InstanceKey, change: PowerChange): void {
+    if (this.#changes.get(key) !== change) return;
+    this.#changes.delete(key);
+    this.#version += 1;
+  }
+}

@@ -1,0 +1,226 @@
+/**
+ * Increases of groups that stop instances: stopped ones are started by name first, and the rest is created. In such a group a size counts what
+ * runs, and the capacity of its scale set counts the stopped ones, too.
+ */
+import { describeBlock } from '../../domain/group-blocks.ts';
+import type { InstanceKey } from '../../domain/ids.ts';
+import type { AnsweredIncrease } from '../../domain/outcome.ts';
+import type { IncreaseRequest, UnansweredIncrease } from '../../domain/ports/cloud.ts';
+import type { Row } from '../../cache/table/row.ts';
+import { asAutoscalerError, type AutoscalerError } from '../../lib/errors.ts';
+import { compareBy } from '../../lib/comparison.ts';
+import { isOperationInProgress, isPreempted } from '../arm/errors.ts';
+import type { OperationEnd } from '../arm/operations.ts';
+import { HELD_BACK } from '../arm/rate-limits.ts';
+import { allowedSize } from '../groups/pool-limit.ts';
+import type { RegisteredGroup } from '../groups/registry.ts';
+import type { InstanceRow } from '../rows/scale-set.ts';
+import { readEach } from '../writes/delete-backends.ts';
+import { busy, checkRequest } from '../writes/increase.ts';
+import { untilScaleSetWritable } from '../writes/pool-turn.ts';
+import { scaleSetState } from '../writes/resource-state.ts';
+import { isEffectUnknown, NO_ANSWER, readWriteAnswer, type WriteAnswer, type WriteDeps } from '../writes/write-context.ts';
+
+type Create = (
+  deps: WriteDeps,
+  group: RegisteredGroup,
+  request: IncreaseRequest,
+  signal: AbortSignal,
+) => Promise<AnsweredIncrease | UnansweredIncrease>;
+
+type StoppedRow = Row<InstanceRow>;
+
+/** If more are to be started, one list is read instead of each. */
+const READ_EACH_AT_MOST = 12;
+
+/** See the port. `create` writes the capacity. */
+export async function increaseWithStopped(
+  deps: WriteDeps,
+  group: RegisteredGroup,
+  { request, create }: { readonly request: IncreaseRequest; readonly create: Create },
+  signal: AbortSignal,
+): Promise<AnsweredIncrease | UnansweredIncrease> {
+  if (deps.stopped.ruleOf(group.key)?.kind !== 'stops') return create(deps, group, request, signal);
+  const start = await deps.locks.hold(group.key, signal, () => startStopped(deps, group, request, signal));
+  if (typeof start !== 'number') return start;
+  const from = request.from + start;
+  const accepted = { kind: 'accepted', group: group.id, target: from, started: start } as const;
+  if (from >= request.to) return accepted;
+  const created = await createBeside(deps, group, { request: { ...request, from }, create }, signal);
+  if (start === 0) return created;
+  // guard: what was started counts although the rest could not be created
+  return created.kind === 'accepted' ? { ...created, started: start } : accepted;
+}
+
+/** Creates instances beside those that are stopped: the same write, in numbers of the scale set. */
+async function createBeside(
+  deps: WriteDeps,
+  group: RegisteredGroup,
+  { request, create }: { readonly request: IncreaseRequest; readonly create: Create },
+  signal: AbortSignal,
+): Promise<AnsweredIncrease | UnansweredIncrease> {
+  const stopped = deps.stopped.of(group.key).counted;
+  const allowed = allowedSize(group, deps.inventory);
+  if (request.to + stopped > allowed) {
+    const reason = `${request.to} nodes and ${stopped} stopped instances are more than the ${allowed} that AKS allows in a pool`;
+    return { kind: 'refused', group: group.id, reason };
+  }
+  const more = <Limits extends { readonly max: number }>(limits: Limits): Limits => ({ ...limits, max: limits.max + stopped });
+  const beside: WriteDeps = { ...deps, limitsOf: (each) => more(deps.limitsOf(each)) };
+  const outcome = await create(beside, more(group), { ...request, from: request.from + stopped, to: request.to + stopped }, signal);
+  const running = (capacity: number): number => capacity - deps.stopped.of(group.key).counted;
+  if (outcome.kind === 'accepted' || outcome.kind === 'sent') return { ...outcome, target: running(outcome.target) };
+  if (outcome.kind === 'conflict' && outcome.observed !== undefined) return { ...outcome, observed: running(outcome.observed) };
+  return outcome;
+}
+
+/** Returns how many instances are being started, or why nothing more may be done. Called under the lock of the group. */
+async function startStopped(
+  deps: WriteDeps,
+  group: RegisteredGroup,
+  request: IncreaseRequest,
+  signal: AbortSignal,
+): Promise<number | AnsweredIncrease> {
+  const paused = deps.pausedBecause(group, 'increase');
+  // It may have begun while the write waited for its turn.
+  if (paused !== undefined) return busy(group, paused);
+  // guard: after a failed start, new instances are created
+  if (deps.stopped.startClosure(group.key) !== undefined) return 0;
+  const wanted = deps.stopped.of(group.key).stopped.toSorted(compareBy(({ key }) => key));
+  if (wanted.length === 0) return 0;
+  const held = deps.ownWrites.increaseHeldReason(group.key, deps.clock.monotonic());
+  if (held !== undefined) return busy(group, describeBlock(held));
+  try {
+    const nodes = request.to - request.from;
+    const asked = deps.inventory.order.tick();
+    await readAgain(deps, group, keysOf(wanted.slice(0, nodes)), signal);
+    const refusal = checkStart(deps, group, request);
+    if (refusal !== undefined) return refusal;
+    const { stopped } = deps.stopped.of(group.key);
+    const isRead = (key: string): boolean => (deps.inventory.instances.seen(key)?.restSeq ?? 0) > asked;
+    // What a fresh read does not show any more is not named: Azure would refuse all of them.
+    const named = wanted.slice(0, nodes).filter(({ key }) => isRead(key) && stopped.some((row) => row.key === key));
+    return named.length === 0 ? 0 : await sendStart(deps, group, named, signal);
+  } catch (thrown) {
+    return { kind: 'failed', group: group.id, error: asAutoscalerError(thrown) };
+  }
+}
+
+/** The guards over the sizes. undefined: nothing is against the start. */
+function checkStart(deps: WriteDeps, group: RegisteredGroup, request: IncreaseRequest): AnsweredIncrease | undefined {
+  const view = deps.inventory.scaleSets.view(group.key);
+  const { counted } = deps.stopped.of(group.key);
+  const running = view?.target === undefined ? undefined : view.target - counted;
+  // guard: a start leaves the size at or below the maximum
+  return checkRequest({ ...group, ...deps.limitsOf(group) }, request, running);
+}
+
+async function readAgain(deps: WriteDeps, group: RegisteredGroup, keys: readonly InstanceKey[], signal: AbortSignal): Promise<void> {
+  const areSingle = keys.length <= Math.min(READ_EACH_AT_MOST, deps.inventory.reads.singleReadsLeft(group.key, { toDelete: true }));
+  const isRead = areSingle && (await readEach(deps, { group, keys }, signal));
+  if (!isRead) await deps.inventory.reads.want({ what: 'instances', group: group.key }).served(signal);
+}
+
+async function sendStart(
+  deps: WriteDeps,
+  group: RegisteredGroup,
+  rows: readonly StoppedRow[],
+  signal: AbortSignal,
+): Promise<number | AnsweredIncrease> {
+  const set = deps.inventory.scaleSets.get(group.key)?.value.name ?? group.key;
+  const mutation = deps.stopped.begin('start', group.key, rows);
+  try {
+    const answer = await postStart(deps, { group, set, rows }, signal);
+    deps.inventory.changes.noteIncrease(group.key);
+    deps.log.info({ nodeGroup: group.id, instances: rows.length }, 'Stopped instances started');
+    deps.tracker.follow({
+      resource: set,
+      url: answer.operationUrl,
+      retryAfterMs: answer.retryAfterMs,
+      hints: {},
+      resourceState: (over) => scaleSetState(deps, group, over),
+      onEnd: (end) => {
+        const isOver = end.kind === 'succeeded';
+        mutation.settle(isOver ? 'succeeded' : 'unknown');
+        deps.inventory.changes.noteIncreaseEnd(group.key, isOver);
+        noteEnd(deps, group, { end, keys: keysOf(rows) });
+      },
+    });
+    return rows.length;
+  } catch (thrown) {
+    const error = asAutoscalerError(thrown);
+    const isLost = isEffectUnknown(error);
+    mutation.settle(isLost ? 'unknown' : 'refused');
+    return isLost ? afterLostAnswer(deps, group, { rows, error }, signal) : afterRefusal(deps, group, error);
+  }
+}
+
+/** Azure may have started them although its answer was lost: a read decides. */
+async function afterLostAnswer(
+  deps: WriteDeps,
+  group: RegisteredGroup,
+  { rows, error }: { readonly rows: readonly StoppedRow[]; readonly error: AutoscalerError },
+  signal: AbortSignal,
+): Promise<number | AnsweredIncrease> {
+  if (error.kind !== 'cancelled') await readAgain(deps, group, keysOf(rows), signal);
+  const { stopped } = deps.stopped.of(group.key);
+  const started = rows.filter(({ key }) => !stopped.some((row) => row.key === key)).length;
+  // guard: a start whose answer was lost is read back
+  return started === rows.length && error.kind !== 'cancelled' ? started : { kind: 'failed', group: group.id, error };
+}
+
+/** What is against the request alone, or against all requests now, ends the increase. For the rest, new instances are created. */
+function afterRefusal(deps: WriteDeps, group: RegisteredGroup, error: AutoscalerError): number | AnsweredIncrease {
+  if (error.code === HELD_BACK) return busy(group, error.message);
+  if (isOperationInProgress(error)) {
+    deps.ownWrites.backoffs.recordInProgress(group.key, error, deps.clock.now());
+    return busy(group, error.message);
+  }
+  if (error.kind === 'throttled' || error.kind === 'unavailable') return { kind: 'failed', group: group.id, error };
+  closeStarts(deps, group, `${error.code ?? error.kind}: ${error.message}`);
+  return 0;
+}
+
+function noteEnd(
+  deps: WriteDeps,
+  group: RegisteredGroup,
+  { end, keys }: { readonly end: OperationEnd; readonly keys: readonly InstanceKey[] },
+): void {
+  if (end.kind === 'succeeded') deps.stopped.openStarts(group.key);
+  if (end.kind !== 'failed' || isPreempted(end.failure)) return;
+  const message = `${end.failure.code}: ${end.failure.message}`;
+  const untilMs = closeStarts(deps, group, message);
+  deps.recordEvent({ kind: 'start-failed', group: group.id, instances: keys, message, untilMs, atMs: deps.clock.now() });
+}
+
+/** @returns until when new instances are created instead, milliseconds since the epoch. */
+function closeStarts(deps: WriteDeps, group: RegisteredGroup, message: string): number {
+  const { untilMs } = deps.stopped.closeStarts(group.key, message);
+  deps.log.warn({ nodeGroup: group.id, reason: message, until: new Date(untilMs).toISOString() }, 'Stopped instances could not be started');
+  return untilMs;
+}
+
+async function postStart(
+  deps: WriteDeps,
+  { group, set, rows }: { readonly group: RegisteredGroup; readonly set: string; readonly rows: readonly StoppedRow[] },
+  signal: AbortSignal,
+): Promise<WriteAnswer> {
+  const instanceIds = rows.map(({ value }) => value.instanceId);
+  let answer: WriteAnswer | undefined;
+  await untilScaleSetWritable(deps, group.key, signal);
+  await deps.calls.run({ operation: 'startInstances', resource: set }, signal, async () => {
+    const poller = deps.clients.compute.virtualMachineScaleSets.start(deps.options.nodeResourceGroup, set, {
+      // guard: a start names its instances; without names, Azure starts the whole set
+      vmInstanceIDs: { instanceIds },
+      onResponse: (raw) => {
+        answer ??= readWriteAnswer(raw, deps.clock.now());
+      },
+    });
+    await poller.submitted();
+  });
+  return answer ?? NO_ANSWER;
+}
+
+function keysOf(rows: readonly StoppedRow[]): readonly InstanceKey[] {
+  return rows.map(({ key }) => key as InstanceKey);
+}

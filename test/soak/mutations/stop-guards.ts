@@ -1,0 +1,55 @@
+/** Guards of instances that are deallocated instead of deleted. */
+import type { GuardTable } from './guard.ts';
+
+export const STOP_GUARDS: readonly GuardTable[] = [
+  {
+    test: 'test/contract/azure-deallocate.test.ts',
+    guards: [
+      'only where AKS deallocates too, nodes are deallocated',
+      {
+        title: 'an instance whose start failed is not deleted as one whose creation failed',
+        change: ['wasStopped &&', 'false &&'],
+      },
+      { title: 'the node of a stopped instance is no unready node', change: ['row !== undefined', 'false'] },
+      { title: 'no more instances are stopped than the maximum', change: ['.slice(roomOf(deps, group))', '.slice(1_000)'] },
+      { title: 'a stop names its instances; without names, Azure stops the whole set', change: ['{ instanceIds }', 'undefined'] },
+      { title: 'a start names its instances; without names, Azure starts the whole set', change: ['{ instanceIds }', 'undefined'] },
+      {
+        title: 'a node that is being stopped is not freed because another one could not be deleted',
+        change: ['accepted.length === 0 ? stopped', 'accepted.length < 2 ? deleted'],
+      },
+      'which instances run is read before one of them is removed',
+      { title: 'what was started counts although the rest could not be created', change: ["created.kind === 'accepted'", 'true'] },
+      'after a failed start, new instances are created',
+      {
+        title: 'a start leaves the size at or below the maximum',
+        change: ['checkRequest({ ...group, ...deps.limitsOf(group) }, request, running)', 'undefined'],
+      },
+      { title: 'a start whose answer was lost is read back', change: ['started === rows.length', 'false'] },
+    ],
+  },
+  {
+    test: 'test/azure/groups/stopped-instances.test.ts',
+    quick: true,
+    guards: [{ title: 'a read from before the end of a start or a stop does not undo it', change: ['change.end !== undefined &&', ''] }],
+  },
+  {
+    test: 'test/planning/scale-up/quota.test.ts',
+    quick: true,
+    guards: [{ title: 'a stopped instance needs no quota a second time', change: ['(startable.get(group.id) ?? 0)', '0'] }],
+  },
+  {
+    test: 'test/loop/scale-down/execute.test.ts',
+    quick: true,
+    guards: [
+      {
+        title: 'a node whose instance Azure did not accept is not taken for deleted',
+        change: ['!outcome.instances.includes(node.instance)', 'false'],
+      },
+      {
+        title: 'a node that does not work is deleted, not stopped',
+        change: ["removal.cause !== 'unready' && first.node.readiness.ready", 'true'],
+      },
+    ],
+  },
+];
