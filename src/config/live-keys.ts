@@ -39,11 +39,16 @@ export function isLive(key: string, running: Config, next: Config): boolean {
   return !RESTART_KEYS[section].some((waits) => waits === name);
 }
 
-/** A new chain is live, unless it needs priority rules, prices or placement scores that are not read yet. */
+/** A new chain is live, unless it needs priority rules, prices, placement scores or preferences that are not read yet. */
 function takesChain(running: Config, next: Config): boolean {
   const readsPrices = ({ azure: { retailPrices: list } }: Config): boolean => list !== undefined && list.byDefault !== true;
   const isSame = (read: (config: Config) => boolean): boolean => read(running) === read(next);
-  return isSame(usesPriority) && isSame(readsPrices) && isSame(({ azure }) => azure.placementScores);
+  return isSame(usesPriority) && isSame(readsPrices) && isSame(({ azure }) => azure.placementScores) && isSame(readsPreferences);
+}
+
+/** What pods prefer is read from the start of the process, or not at all. */
+function readsPreferences({ policy }: Config): boolean {
+  return policy.scaleUp.expanders.includes('preferences');
 }
 
 function usesPriority({ policy }: Config): boolean {

@@ -45,6 +45,8 @@ export interface ScoredOption {
   readonly cost?: OptionCost;
   /** Azure's placement score of the group. Absent if there is none. */
   readonly placementScore?: PlacementScore;
+  /** How well the nodes meet what the pods prefer; more is better. Absent if no expander compares it. */
+  readonly preference?: number;
 }
 
 /** The subject of a plan's note; a closed set, used as a metric label. */

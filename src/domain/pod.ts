@@ -13,6 +13,12 @@ export interface HostPort {
   readonly hostIp: string;
 }
 
+/** A term that a pod prefers its node to match. `weight` is from 1 to 100. */
+export interface PreferredTerm {
+  readonly weight: number;
+  readonly term: NodeSelectorTerm;
+}
+
 /** A required (`DoNotSchedule`) spread constraint. */
 export interface TopologySpreadConstraint {
   readonly topologyKey: string;
@@ -58,6 +64,8 @@ export interface PodShape {
   readonly nodeSelector: Labels;
   /** OR'ed terms. undefined means no required node affinity. An empty list matches nothing. */
   readonly nodeAffinity: readonly NodeSelectorTerm[] | undefined;
+  /** Preferred node affinity. Absent if there is none, or if no expander reads it. */
+  readonly preferred?: readonly PreferredTerm[];
   readonly tolerations: readonly Toleration[];
   readonly hostPorts: readonly HostPort[];
   readonly topologySpread: readonly TopologySpreadConstraint[];

@@ -8,7 +8,7 @@ import type { PriceTableView } from './quotas-and-prices.ts';
 import type { RepackPolicy } from './repack.ts';
 import type { TaintRules } from './taints.ts';
 
-export type ExpanderName = 'random' | 'least-waste' | 'least-nodes' | 'most-pods' | 'priority' | 'price' | 'placement';
+export type ExpanderName = 'random' | 'least-waste' | 'least-nodes' | 'most-pods' | 'priority' | 'price' | 'placement' | 'preferences';
 
 /** Groups whose name or agent pool matches one of the patterns (regular expressions, unanchored) are on this level. */
 export interface PriorityLevel {

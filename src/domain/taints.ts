@@ -43,7 +43,7 @@ export interface TaintOwner {
 /** As the API server accepts it: without plus sign and leading zeros. */
 const WHOLE = /^(?:0|-?[1-9]\d{0,18})$/;
 
-function tolerates(toleration: Toleration, taint: Taint): boolean {
+export function tolerates(toleration: Toleration, taint: Taint): boolean {
   if (toleration.effect !== undefined && toleration.effect !== taint.effect) return false;
   if (toleration.key === '') return toleration.operator === 'Exists';
   if (toleration.key !== taint.key) return false;

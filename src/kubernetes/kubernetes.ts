@@ -69,6 +69,7 @@ export async function connectKubernetes(deps: KubernetesDeps): Promise<Kubernete
     ...deps,
     rest,
     followWorkloads: options.followWorkloads === true,
+    readsPreferences: options.readsPreferences === true,
     ...defined({ taints: options.taints, capacity: options.capacity, spreadDefaults: options.spreadDefaults }),
   });
   const events = new QueuedEventRecorder({ rest, clock, retry, log, metrics, source: eventSource, identity });

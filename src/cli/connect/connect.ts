@@ -61,6 +61,7 @@ export async function connectBoth(input: ConnectInput): Promise<Connections> {
     options: {
       ...config.kubernetes,
       followWorkloads: config.policy.scaleUp.proactive,
+      readsPreferences: config.policy.scaleUp.expanders.includes('preferences'),
       taints: config.policy.cluster.taints,
       ...capacityOf(config),
     },

@@ -6,7 +6,7 @@ import { readDocuments } from '../sources/documents.ts';
 import { retailPrices } from './retail-prices.ts';
 import { oneOf, text, wholeNumber } from './value-types.ts';
 
-const EXPANDERS = ['priority', 'price', 'placement', 'least-waste', 'least-nodes', 'most-pods', 'random'] as const;
+const EXPANDERS = ['priority', 'price', 'placement', 'preferences', 'least-waste', 'least-nodes', 'most-pods', 'random'] as const;
 const LEVELS_ACCEPT = 'a map of priorities (whole numbers) to lists of patterns';
 const PERCENT_ACCEPTS = 'a number of percent from 0 to 99';
 const PRICES_ACCEPT = 'a map of VM sizes to prices per hour, such as {Standard_D4s_v5: 0.2}';

@@ -116,7 +116,7 @@ export const FLAGS: readonly Flag[] = [
     'expander',
     'list',
     'scaleUp.expanders',
-    'priority, price, placement, least-waste, least-nodes, most-pods or random; comma-separated for a chain (default least-waste)',
+    'priority, price, placement, preferences, least-waste, least-nodes, most-pods or random; comma-separated for a chain (default least-waste)',
   ),
   row(
     'retail-prices',

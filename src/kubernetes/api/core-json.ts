@@ -153,6 +153,9 @@ export interface PodSpecJson {
   readonly affinity?: {
     readonly nodeAffinity?: {
       readonly requiredDuringSchedulingIgnoredDuringExecution?: { readonly nodeSelectorTerms?: readonly NodeSelectorTermJson[] } | null;
+      readonly preferredDuringSchedulingIgnoredDuringExecution?:
+        | readonly { readonly weight?: number; readonly preference?: NodeSelectorTermJson }[]
+        | null;
     };
     readonly podAffinity?: PodAffinityJson;
     readonly podAntiAffinity?: PodAffinityJson;

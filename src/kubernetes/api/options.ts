@@ -51,6 +51,8 @@ export interface KubernetesOptions {
   readonly capacity?: CapacityOptions;
   /** The required constraints of kube-scheduler's profiles for pods without their own. If absent, there are none. */
   readonly spreadDefaults?: SpreadDefaults;
+  /** Whether to read the node affinity that pods prefer. If absent, it is not read. */
+  readonly readsPreferences?: boolean;
   /** Taints of nodes that are still starting. If absent, only the built-in ones count. */
   readonly taints?: TaintRules;
 }

@@ -18,23 +18,30 @@ import { affinityTerms, nodeSelectorTerm, spreadConstraints, toleration } from '
 import { compareBy } from '../../lib/comparison.ts';
 import { defined } from '../../lib/defined.ts';
 
+/** Which parts of pods are read that require nothing. If absent, they are not. */
+export interface SoftOptions {
+  /** Whether a pod has spread constraints that are all soft. */
+  readonly spread?: boolean;
+  /** The node affinity that it prefers. */
+  readonly affinity?: boolean;
+}
+
 /** Gives each pod its shape, and keeps the shapes seen. */
 export class Shapes {
   readonly #byFingerprint = new WeakInterner<PodShape>();
   readonly #byKey = new WeakInterner<PodShape>();
   readonly #names: ResourceNames;
-  readonly #notesSpread: boolean;
+  readonly #soft: SoftOptions;
 
-  /** `notesSpread`: whether it matters that a pod has spread constraints which are all soft. */
-  constructor(names: ResourceNames, notesSpread = false) {
+  constructor(names: ResourceNames, soft: SoftOptions = {}) {
     this.#names = names;
-    this.#notesSpread = notesSpread;
+    this.#soft = soft;
   }
 
   of(pod: PodJson): PodShape {
     // Of a fixed length: the text has 1 to 2 kB, and pods with labels of their own, as in StatefulSets, have a text each.
     return this.#byFingerprint.of(hash('sha256', fingerprint(pod), 'base64'), () => {
-      const shape = projectShape(pod, this.#names, this.#notesSpread);
+      const shape = projectShape(pod, this.#names, this.#soft);
       // The table has keys of shapes that are gone. A pod that waits for its own node has a shape of its own, and a text of 1 to 2 kB.
       return this.#byKey.of(hash('sha256', shape.key, 'base64'), () => shape);
     });
@@ -105,7 +112,7 @@ function statusPart(status: ContainerStatusJson): readonly unknown[] {
 }
 
 /** Projects without interning. */
-export function projectShape(pod: PodJson, names: ResourceNames, notesSpread = false): PodShape {
+export function projectShape(pod: PodJson, names: ResourceNames, soft: SoftOptions = {}): PodShape {
   const spec = pod.spec ?? {};
   const namespace = pod.metadata?.namespace ?? 'default';
   const labels = sortedLabels(pod.metadata?.labels);
@@ -118,7 +125,8 @@ export function projectShape(pod: PodJson, names: ResourceNames, notesSpread = f
     tolerations: (spec.tolerations ?? []).map(toleration),
     hostPorts: hostPorts(spec),
     topologySpread: spreadConstraints(spec.topologySpreadConstraints ?? [], labels),
-    ...(notesSpread ? ownSpread(spec) : {}),
+    ...(soft.spread === true ? ownSpread(spec) : {}),
+    ...(soft.affinity === true ? preferred(spec) : {}),
     podAffinity: affinityTerms(spec.affinity?.podAffinity?.requiredDuringSchedulingIgnoredDuringExecution, { namespace, labels }),
     podAntiAffinity: affinityTerms(spec.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution, { namespace, labels }),
     priority: spec.priority,
@@ -156,6 +164,12 @@ function withDisks(requests: Resources, { spec = {} }: PodJson, names: ResourceN
 
 function ownSpread({ topologySpreadConstraints }: PodSpecJson): Pick<PodShape, 'ownSpread'> {
   return (topologySpreadConstraints ?? []).length === 0 ? {} : { ownSpread: true };
+}
+
+function preferred({ affinity }: PodSpecJson): Pick<PodShape, 'preferred'> {
+  const terms = affinity?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? [];
+  if (terms.length === 0) return {};
+  return { preferred: terms.map(({ weight = 0, preference = {} }) => ({ weight, term: nodeSelectorTerm(preference) })) };
 }
 
 function nodeAffinity(spec: PodSpecJson): readonly NodeSelectorTerm[] | undefined {

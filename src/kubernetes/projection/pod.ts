@@ -8,7 +8,7 @@ import { timeOf, type ConditionJson, type MetadataJson, type PodJson } from '../
 import { Interner, StringInterner, WeakInterner } from '../watch/interner.ts';
 import { claimsOf, disksOf, localVolumes } from './pod-volumes.ts';
 import { effectiveRequest } from './pod-requests.ts';
-import { Shapes, withoutOwnNode } from './pod-shape.ts';
+import { Shapes, withoutOwnNode, type SoftOptions } from './pod-shape.ts';
 import { defined } from '../../lib/defined.ts';
 
 const PREFIX = 'cluster-autoscaler.kubernetes.io/';
@@ -33,10 +33,10 @@ export interface PodProjection {
   readonly volumes: Interner<readonly LocalVolume[]>;
 }
 
-export function createPodProjection(names: ResourceNames, notesSpread = false): PodProjection {
+export function createPodProjection(names: ResourceNames, soft: SoftOptions = {}): PodProjection {
   return {
     names,
-    shapes: new Shapes(names, notesSpread),
+    shapes: new Shapes(names, soft),
     strings: new StringInterner(),
     messages: new StringInterner(MOST_MESSAGES),
     controllers: new WeakInterner(),

@@ -31,6 +31,8 @@ interface ReaderDeps extends Omit<ReflectorDeps, 'resource' | 'path' | 'table'> 
   readonly taints?: TaintRules;
   /** If absent, no profile of kube-scheduler refuses nodes to pods without constraints. */
   readonly spreadDefaults?: SpreadDefaults;
+  /** Whether the node affinity that pods prefer is read. */
+  readonly readsPreferences?: boolean;
   /** Whether the views include the number of pods that controllers want. */
   readonly followWorkloads?: boolean;
   /** The capacity objects to watch. If absent, none. */
@@ -61,6 +63,7 @@ export class WatchedClusterReader implements ClusterReader {
       taints: deps.taints,
       now: () => deps.clock.now(),
       spreadDefaults: deps.spreadDefaults,
+      readsPreferences: deps.readsPreferences,
     });
     this.#workloads = deps.followWorkloads === true ? new WatchedWorkloads(deps) : undefined;
     const { capacity: options } = deps;

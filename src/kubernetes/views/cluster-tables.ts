@@ -44,6 +44,8 @@ interface TablesOptions {
   readonly now?: () => number;
   /** If absent, no profile of kube-scheduler refuses nodes to pods without constraints. */
   readonly spreadDefaults?: SpreadDefaults | undefined;
+  /** Whether the node affinity that pods prefer is read. */
+  readonly readsPreferences?: boolean | undefined;
 }
 
 /** Holds the state of the cluster. Views share what did not change instead of copying it. */
@@ -79,7 +81,13 @@ export class ReflectedCluster {
     };
 
   constructor(names: ResourceNames, options: TablesOptions = {}) {
-    const { onUnreadableNode = () => undefined, taints = {}, now = () => 0, spreadDefaults = new Map() } = options;
+    const {
+      onUnreadableNode = () => undefined,
+      taints = {},
+      now = () => 0,
+      spreadDefaults = new Map(),
+      readsPreferences = false,
+    } = options;
     this.#spread = new DefaultSpread(spreadDefaults);
     const tables = {
       claims: this.#claims.items,
@@ -90,7 +98,7 @@ export class ReflectedCluster {
       capacities: this.#capacities.items,
     };
     this.#storage = new KnownStorage(tables, names);
-    this.podProjection = createPodProjection(names, spreadDefaults.size > 0);
+    this.podProjection = createPodProjection(names, { spread: spreadDefaults.size > 0, affinity: readsPreferences });
     this.nodeProjection = createNodeProjection(names, onUnreadableNode, taints, now);
     this.#pods = new Table({
       keyOf: uidOf,

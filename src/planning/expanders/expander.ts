@@ -26,6 +26,9 @@ const keepLeastNodes: Expander = (options) =>
 /** Most pods helped. */
 const keepMostPods: Expander = (options) => keepLeast(options, (option) => -option.pods);
 
+/** The nodes that come closest to what the pods prefer. */
+const keepMostPreferred: Expander = (options) => keepLeast(options, ({ preference = 0 }) => -preference);
+
 /** What Azure's placement scores put behind another option goes. An option without a score stays: nothing is known against it. */
 const keepBestPlaced: Expander = (options) => {
   const best = PLACEMENT_SCORES.find((score) => options.some(({ placementScore }) => placementScore === score));
@@ -77,12 +80,14 @@ function createExpander(name: ExpanderName, random: Random): Expander {
       return keepBestPriced;
     case 'placement':
       return keepBestPlaced;
+    case 'preferences':
+      return keepMostPreferred;
   }
 }
 
 function invalidChain(problem: string): AutoscalerError {
   return configError(
-    `scaleUp.expanders: ${problem}. Accepted: priority, price, placement, least-waste, least-nodes and most-pods, each once, and random as the last.`,
+    `scaleUp.expanders: ${problem}. Accepted: priority, price, placement, preferences, least-waste, least-nodes and most-pods, each once, and random as the last.`,
   );
 }
 

@@ -132,7 +132,7 @@ async function fromFiles(given: PlanSources, manifests: readonly FileObject[], t
   const loaded = loadPolicy(config, { pricedElsewhere: arePriced, readFile: terminal.readFile });
   const taints = loaded.policy.cluster?.taints;
   const givenMs = given.now === undefined ? undefined : timeOf(given.now);
-  const shared = createPodProjection(names);
+  const shared = createPodProjection(names, { affinity: loaded.policy.scaleUp.expanders.includes('preferences') });
   const content = await readCluster(clusterFile, new ObjectCollector(shared), terminal);
   const { objects } = content;
   const nowMs = givenMs ?? content.newestMs;

@@ -3,6 +3,17 @@ import type { GuardTable } from './guard.ts';
 
 export const EDGE_GUARDS: readonly GuardTable[] = [
   {
+    test: 'test/planning/scale-up/packing/soft-preferences.test.ts',
+    quick: true,
+    guards: [
+      {
+        title: 'pods that prefer different nodes are not planned as one kind',
+        row: 'that more pods prefer',
+        change: ['shape.preferred === undefined ? known', 'known.length > 0 ? known'],
+      },
+    ],
+  },
+  {
     test: 'test/kubernetes/views/default-spread.test.ts',
     quick: true,
     guards: [

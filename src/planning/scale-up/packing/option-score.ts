@@ -13,6 +13,7 @@ import type { GroupTemplate } from '../groups/template-node.ts';
 import type { EquivalenceGroup } from '../pods/equivalence-groups.ts';
 import type { FamilyMember } from './place-pods.ts';
 import type { Estimate } from './estimate.ts';
+import { preferenceScore } from './soft-preferences.ts';
 import { defined } from '../../../lib/defined.ts';
 
 /** One way to grow: new nodes of one group, or of a family of groups. */
@@ -81,6 +82,8 @@ export interface Scoring {
   readonly preferenceOf: (group: NodeGroup) => string;
   /** Whether an expander of the chain compares prices. */
   readonly comparesPrices: boolean;
+  /** Whether one compares what pods prefer. */
+  readonly comparesPreferences: boolean;
   readonly clusterNodes: number;
   /** Problems of the priority rules and prices that users should know. */
   readonly notes: (groups: readonly NodeGroup[]) => readonly PlanNote[];
@@ -97,6 +100,7 @@ export function createScoring(policy: ScaleUpPolicy, names: ResourceNames, clust
     priorityOf,
     priceOf,
     comparesPrices: policy.expanders.includes('price'),
+    comparesPreferences: policy.expanders.includes('preferences'),
     preferenceOf: growthPreference(policy, priorityOf),
     notes: (groups) => [
       ...(policy.expanders.includes('priority') ? (rules?.notes(groups) ?? []) : []),
@@ -125,12 +129,13 @@ export function scoreOption(template: GroupTemplate, estimate: Estimate, scoring
   const waste = estimate.nodes === 0 ? 0 : wasteOf(estimate, template, scoring.names);
   const priority = scoring.priorityOf(group);
   const cost = costOf(template, estimate, scoring, free);
+  const preference = scoring.comparesPreferences ? preferenceScore(estimate, template) : undefined;
   return {
     group: group.id,
     nodes: estimate.nodes,
     pods,
     waste,
-    ...defined({ priority, cost, placementScore: group.placementScore }),
+    ...defined({ priority, cost, placementScore: group.placementScore, preference }),
   };
 }
 

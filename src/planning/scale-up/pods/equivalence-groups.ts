@@ -98,5 +98,7 @@ function interdependentKey(shape: PodShape): string {
 
 function packingKey(shape: PodShape): string {
   const need = needOf(shape.requests);
-  return JSON.stringify([need.indexes, need.amounts, staticKey(shape), shape.hostPorts]);
+  const known = [need.indexes, need.amounts, staticKey(shape), shape.hostPorts];
+  // guard: pods that prefer different nodes are not planned as one kind
+  return JSON.stringify(shape.preferred === undefined ? known : [...known, shape.preferred]);
 }

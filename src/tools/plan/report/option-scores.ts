@@ -25,6 +25,7 @@ export const MEASURES: Readonly<Record<ExpanderName, string>> = {
   priority: 'the level of the priority rules, the highest wins',
   price: 'the price for the work, the lowest wins',
   placement: `Azure's placement score, ${PLACEMENT_SCORES.join(' before ')}`,
+  preferences: 'how much of what the pods prefer its nodes meet, the highest wins',
   random: 'chance',
 };
 
@@ -64,6 +65,8 @@ function scoreOf(option: ScoredOption, all: readonly ScoredOption[], expander: E
       return option.priority;
     case 'price':
       return priceScores(all).get(option);
+    case 'preferences':
+      return option.preference;
     case 'placement':
     case 'random':
       return undefined;
