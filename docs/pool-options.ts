@@ -29,6 +29,7 @@ const INHERITED: Readonly<Record<string, string>> = {
   maintenance: 'schedules.maintenance',
   deallocate: 'azure.deallocate',
   maxStopped: 'azure.maxStoppedInstances',
+  sickNodes: '(off: no condition of a node but its readiness counts; see [sick nodes](sick-nodes.md))',
   headroom: '(none of its own; `capacity.headroom` is of all pools together)',
 };
 

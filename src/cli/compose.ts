@@ -27,7 +27,7 @@ import { ShadowRecord } from './journal/shadow-record.ts';
 import { fileJournal, noJournal } from './journal/file-journal.ts';
 import { LastDecision } from './last-decision.ts';
 import { learnedTemplates, loopMemory, statusEventsNamed, statusConfigMap } from './connect/config-map-stores.ts';
-import { connectBoth, type ConnectInput, type Connections } from './connect/connect.ts';
+import { conditionsOf, connectBoth, type ConnectInput, type Connections } from './connect/connect.ts';
 import { stallsOf } from './process/stalls.ts';
 import { turnsOf } from './process/turns.ts';
 import { asAutoscalerError } from '../lib/errors.ts';
@@ -268,13 +268,15 @@ interface ReloadDeps {
 /** Applies a changed configuration to the parts that accept one at run time. */
 function composeReload(
   { config, log }: ComposeInput,
-  { loop, connections: { cloud }, live, status, health }: ReloadDeps,
+  { loop, connections: { cloud, conditions }, live, status, health }: ReloadDeps,
 ): (next: Config) => void {
   return (next) => {
     const before = live.config;
     if (next.logLevel !== before.logLevel) log.level = next.logLevel;
     if (next.azure.agents !== before.azure.agents) cloud.selectAgents(next.azure.agents);
     live.config = next;
+    conditions.clear();
+    for (const condition of conditionsOf(next.azure.nodeGroupOptions)) conditions.add(condition);
     cloud.regroup(next.azure);
     loop.reconfigure(next.policy, { ...next.loop, namespace: config.kubernetes.namespace });
     status?.reconfigure(next.policy);

@@ -4,6 +4,7 @@ import type { InstanceKey, NodeGroupId } from './ids.ts';
 import type { ErrorKind, SizeFamily } from '../lib/errors.ts';
 import type { GroupSchedule, MaintenanceUse } from './schedule-rules.ts';
 import type { NodeTemplate } from './node-template.ts';
+import type { SickNodeRules } from './repack.ts';
 
 type NodeGroupKind = 'vmss-uniform' | 'vmss-flexible' | 'vms-pool';
 
@@ -83,6 +84,8 @@ export interface NodeGroupOptions extends DrainOptions {
   readonly repack?: boolean;
   /** Whether removals keep out of the hours of AKS or to them. If absent, the setting of all groups. */
   readonly maintenance?: MaintenanceUse;
+  /** Which of its nodes are replaced since they are sick. If absent, none. */
+  readonly sickNodes?: SickNodeRules;
   /** Room that is kept free on its nodes. If absent, none. */
   readonly headroom?: readonly Headroom[];
   /** Whether its nodes are deallocated instead of deleted, where AKS does so too. If absent, the setting of all groups. */

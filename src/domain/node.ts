@@ -43,6 +43,18 @@ export interface Node extends Protection {
   readonly unremovableNote?: string;
   /** If set, the platform has announced that it takes the instance back. */
   readonly preemption?: Preemption;
+  /** Those that rules about sick nodes name, with a status that they name. If absent, the node shows none. */
+  readonly conditions?: readonly NodeCondition[];
+}
+
+/** One condition of a node's status. */
+export interface NodeCondition {
+  readonly type: string;
+  readonly status: string;
+  /** The reason that its author gives, in one word. Empty if there is none. */
+  readonly reason: string;
+  /** When it came to this status, by its author: milliseconds since the epoch. */
+  readonly sinceMs: number;
 }
 
 /** Whether the node, or its machine, is being deleted. */
@@ -87,6 +99,15 @@ export interface NodeReadiness {
   readonly sinceMs: number;
   /** Empty if ready. */
   readonly reason: string;
+}
+
+/** AKS sets both on a node whose drain failed at an upgrade, if the pool's `undrainableNodeBehavior` is `Cordon`: another node took its place. */
+const UPGRADE_STATUS_LABEL = 'kubernetes.azure.com/upgrade-status';
+const QUARANTINED = 'Quarantined';
+
+/** Whether AKS left the node aside at an upgrade. It ends when the node is made schedulable again. */
+export function isQuarantined({ labels, unschedulable }: Pick<Node, 'labels' | 'unschedulable'>): boolean {
+  return unschedulable && labels[UPGRADE_STATUS_LABEL] === QUARANTINED;
 }
 
 /** AKS sets it on each Spot node. */

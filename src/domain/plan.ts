@@ -12,8 +12,8 @@ export interface Increase {
   readonly version: string;
   /** The pods of this increase, in a stable order. Empty for an increase to the minimum size, and for one of a repack. */
   readonly pods: readonly Pod[];
-  /** `repack`: for pods that run on nodes which will be removed. */
-  readonly cause: 'pods' | 'min-size' | 'repack';
+  /** `repack`: for pods that run on nodes which will be removed. `sick-nodes`: the same, and those nodes are sick. */
+  readonly cause: 'pods' | 'min-size' | 'repack' | 'sick-nodes';
 }
 
 export interface SkippedGroup {
@@ -96,7 +96,7 @@ export interface Blocker {
 }
 
 /** Why a node is removed; a closed set, used as a metric label. */
-export const REMOVAL_CAUSES = ['empty', 'underutilized', 'unready'] as const;
+export const REMOVAL_CAUSES = ['empty', 'underutilized', 'unready', 'sick'] as const;
 export type RemovalCause = (typeof REMOVAL_CAUSES)[number];
 
 /** One node to remove now. `pods` must be evicted first; empty for an empty node. */
@@ -108,6 +108,8 @@ export interface Removal {
   readonly unneededSinceMs: number;
   readonly cause: RemovalCause;
   readonly utilization: number;
+  /** The condition that makes it sick. Absent unless that is the cause. */
+  readonly condition?: string;
   /** If set, the group's removals in this plan are carried out together or not at all. */
   readonly together?: true;
   /** The group's own drain settings, if it has some. */

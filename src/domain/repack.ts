@@ -17,9 +17,32 @@ export interface Saved {
 /** Nothing. */
 export const NOTHING_SAVED: Saved = { nodes: 0, cpuMillis: 0, perHour: 0 };
 
+/** A condition that makes a node sick once it has lasted. */
+export interface SickCondition {
+  readonly type: string;
+  readonly status: string;
+  readonly forMs: number;
+}
+
+/** `XIDErrors=True`: how a condition is named in rules, in sentences and in the memory. */
+export function conditionText({ type, status }: Pick<SickCondition, 'type' | 'status'>): string {
+  return `${type}=${status}`;
+}
+
+/** Which nodes of a group are sick, and how many of them are replaced. */
+export interface SickNodeRules {
+  readonly conditions: readonly SickCondition[];
+  /** How many nodes of the group may be replaced at once. */
+  readonly maximum: number;
+  /** If more of its nodes show such a condition, rounded up, none is replaced. */
+  readonly breakerPercent: number;
+}
+
 interface RepackedNode {
   readonly node: NodeName;
   readonly group: NodeGroupId;
+  /** The condition that makes it sick, such as `XIDErrors=True`. undefined: it is removed since that saves something. */
+  readonly condition: string | undefined;
 }
 
 /** New nodes of one group. */
@@ -97,6 +120,18 @@ export interface EndedRepack {
   readonly why: string | undefined;
 }
 
+/** The last replacement of sick nodes of a group that ended well. */
+export interface ReplacedSickNodes {
+  /** When it began: a sick node that is younger came of it. Milliseconds since the epoch. */
+  readonly sinceMs: number;
+  /** The image of the new nodes. undefined: they have no label of it. */
+  readonly image: string | undefined;
+  /** The last new node that turned sick, too. undefined: none did. */
+  readonly again: NodeName | undefined;
+  /** Until when no sick node of the group is replaced. undefined: no new one turned sick. */
+  readonly closure: Closure | undefined;
+}
+
 /** What loops remember of repacking. */
 export interface RepackMemory {
   /** The oldest first. No two have a group in common. */
@@ -107,6 +142,10 @@ export interface RepackMemory {
   readonly begunMs: readonly number[];
   /** The last search for something to do. undefined: there was none. */
   readonly search: RepackLook | undefined;
+  /** By group. Empty unless sick nodes were replaced within a day. */
+  readonly replaced: ReadonlyMap<NodeGroupId, ReplacedSickNodes>;
+  /** Sick nodes, and why each is not replaced now, as a part of a sentence. Not saved: each loop finds it again. */
+  readonly left: ReadonlyMap<NodeName, string>;
 }
 
 /** One search for something to do. */
@@ -123,11 +162,18 @@ export const NOTHING_REPACKED: RepackMemory = Object.freeze({
   closures: new Map<NodeName, Closure>(),
   begunMs: [],
   search: undefined,
+  replaced: new Map<NodeGroupId, ReplacedSickNodes>(),
+  left: new Map<NodeName, string>(),
 });
 
 /** Nothing of it has to be stored. */
-export function isNothingRepacked({ running, closures, begunMs }: RepackMemory): boolean {
-  return running.length === 0 && closures.size === 0 && begunMs.length === 0;
+export function isNothingRepacked({ running, closures, begunMs, replaced }: RepackMemory): boolean {
+  return running.length === 0 && closures.size === 0 && begunMs.length === 0 && replaced.size === 0;
+}
+
+/** Whether the set replaces sick nodes. All its nodes are of one group then. */
+export function isForSickNodes({ remove }: Pick<RepackSet, 'remove'>): boolean {
+  return remove.some(({ condition }) => condition !== undefined);
 }
 
 /** When and how far repacking goes. Durations are milliseconds. */

@@ -70,7 +70,12 @@ export async function connectKubernetes(deps: KubernetesDeps): Promise<Kubernete
     rest,
     followWorkloads: options.followWorkloads === true,
     readsPreferences: options.readsPreferences === true,
-    ...defined({ taints: options.taints, capacity: options.capacity, spreadDefaults: options.spreadDefaults }),
+    ...defined({
+      taints: options.taints,
+      conditions: options.conditions,
+      capacity: options.capacity,
+      spreadDefaults: options.spreadDefaults,
+    }),
   });
   const events = new QueuedEventRecorder({ rest, clock, retry, log, metrics, source: eventSource, identity });
   if (options.leaderElect) lease = new LeaseLeadership({ ...leaseOf(options), rest, clock, random, log, metrics });

@@ -33,6 +33,7 @@ import { decisionLatency } from './metrics/decision-latency.ts';
 import { scaleUpStages } from './metrics/scale-up-stages.ts';
 import { idleGpus } from './metrics/idle-gpus.ts';
 import { paidNodes } from './metrics/paid-nodes.ts';
+import { sickNodes } from './metrics/sick-nodes.ts';
 import { wastedCapacity } from './metrics/wasted-capacity.ts';
 
 interface ObserverDeps {
@@ -72,7 +73,7 @@ export function createObservers(deps: ObserverDeps): readonly Observer[] {
     { name: 'limit-changes', observe: limitChanges(events, namespace) },
     { name: 'blocked-node-events', observe: blockedNodeEvents(events) },
     { name: 'unreadable-protection-events', observe: unreadableProtectionEvents(events) },
-    { name: 'repack-events', observe: repackEvents({ events, log, metrics: metrics.repack, namespace }) },
+    { name: 'repack-events', observe: repackEvents({ events, log, metrics, namespace }) },
     { name: 'plan-deadline-events', observe: planDeadlineEvents(events, namespace) },
     { name: 'scale-up-stages', observe: scaleUpStages(metrics.scaleUp) },
     { name: 'decision-latency', observe: decisionLatency(metrics.scaleUp) },
@@ -82,6 +83,7 @@ export function createObservers(deps: ObserverDeps): readonly Observer[] {
     { name: 'skipped-object-events', observe: skippedObjectEvents(events) },
     { name: 'wasted-capacity', observe: wastedCapacity(metrics) },
     { name: 'paid-nodes', observe: paidNodes(metrics) },
+    { name: 'sick-nodes', observe: sickNodes(metrics) },
     { name: 'idle-gpus', observe: idleGpus(metrics, names) },
     { name: 'config-findings', observe: configFindings(metrics.config, priorities) },
     { name: 'schedules', observe: scheduleEvents({ events, log, namespace }) },

@@ -97,17 +97,22 @@ function derivedScaleUp(native: Metrics, registry: Registry, { ofPool, ofGpuPool
   };
 }
 
+/** The Cluster Autoscaler has no word for a sick node: it does not work as it should, as one that is not ready. */
+function upstreamCause(cause: string | number | undefined): string {
+  return cause === 'sick' ? 'unready' : String(cause);
+}
+
 function derivedScaleDown(native: Metrics, registry: Registry, { ofPool, ofGpuPool }: PoolLabels) {
   const plain: Labels = { ...NO_GPU, ...NO_DEVICES };
   const derived = derivedIn(registry);
   return {
     scaledDownNodes: derived('scaled_down_nodes_total', 'Nodes removed.', {
-      sources: [{ from: native.scaleDown.nodes, as: (row) => withReason(String(row['cause']), ofPool(row)) }],
+      sources: [{ from: native.scaleDown.nodes, as: (row) => withReason(upstreamCause(row['cause']), ofPool(row)) }],
       labelNames: ['reason', ...POOL],
       fromStart: REMOVAL_CAUSES.map((reason) => ({ ...plain, reason })),
     }),
     scaledDownGpuNodes: derived('scaled_down_gpu_nodes_total', 'Nodes with GPUs removed.', {
-      sources: [{ from: native.scaleDown.nodes, as: (row) => withReason(String(row['cause']), ofGpuPool(row)) }],
+      sources: [{ from: native.scaleDown.nodes, as: (row) => withReason(upstreamCause(row['cause']), ofGpuPool(row)) }],
       labelNames: ['reason', ...GPU],
     }),
     evictedPods: derived('evicted_pods_total', 'Finished evictions; those delayed by a disruption budget do not count.', {

@@ -265,6 +265,36 @@ export const METRIC_CATALOGUE = {
       help: 'What all sets of the last search would save per hour, where repacking is on and each node has a price.',
     },
   },
+  health: {
+    sick: {
+      type: 'gauge',
+      name: 'sick_nodes',
+      help: 'Nodes that show a condition of the rules about sick nodes of their node group, by node group. Absent where there are no rules.',
+      labels: ['node_group'],
+    },
+    stopped: {
+      type: 'gauge',
+      name: 'sick_node_groups_held',
+      help: 'Node groups with so many sick nodes that none is replaced.',
+    },
+    replacements: {
+      type: 'counter',
+      name: 'sick_node_replacements_total',
+      help: 'Replacements of sick nodes that ended: done, undone since a step did not hold, or withheld by a dry run.',
+      labels: ['outcome'],
+    },
+    quarantined: {
+      type: 'gauge',
+      name: 'quarantined_nodes',
+      help: 'Nodes that AKS left aside since their drain failed at an upgrade, by node group. Absent where there are none.',
+      labels: ['node_group'],
+    },
+    quarantinedCost: {
+      type: 'gauge',
+      name: 'quarantined_nodes_cost_per_hour',
+      help: 'Price per hour of the nodes that AKS left aside, as far as their sizes have a price.',
+    },
+  },
   config: {
     generation: {
       type: 'gauge',

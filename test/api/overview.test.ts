@@ -197,7 +197,9 @@ describe('repacking', () => {
   it('is shown with what it would save before it is on, and with what it did once it is', async () => {
     const input = await documentInput({ groups: [group], nodes: [aNode({ name: 'n1' })] });
     expect(overviewOf(input)).not.toHaveProperty('repacking');
-    const sets = [{ remove: [{ node: 'n1', group: group.id }], add: undefined, saved, pods: 3, disruption: 3, score: 30 }];
+    const sets = [
+      { remove: [{ node: 'n1', group: group.id, condition: undefined }], add: undefined, saved, pods: 3, disruption: 3, score: 30 },
+    ];
     const found = { ...repackEstimate, sets };
     expect(overviewOf({ ...input, repackEstimate: found }).repacking).toMatchObject({
       text: '41 nodes, 29 would do: 480 a week less',

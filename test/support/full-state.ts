@@ -129,7 +129,7 @@ export const FULL_STATE: Full<LoopState> = {
     running: [
       {
         set: {
-          remove: [{ node: 'n', group: GROUP }],
+          remove: [{ node: 'n', group: GROUP, condition: 'XIDErrors=True' }],
           add: { group: GROUP, nodes: 1 },
           saved: { nodes: 1, cpuMillis: 4_000, perHour: 0.2 },
           pods: 3,
@@ -145,6 +145,8 @@ export const FULL_STATE: Full<LoopState> = {
     closures: new Map([['n', { untilMs: END_MS, durationMs: 7 }]]),
     begunMs: [PAST_MS],
     search: { atMs: PAST_MS, why: 'w', saved: { nodes: 1, cpuMillis: 4_000, perHour: 0.2 } },
+    replaced: new Map([[GROUP, { sinceMs: PAST_MS, image: 'i', again: 'n', closure: { untilMs: END_MS, durationMs: 7 } }]]),
+    left: new Map([['n', 'w']]),
   },
   targets: new Map([[GROUP, 5]]),
 };

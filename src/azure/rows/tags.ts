@@ -230,7 +230,7 @@ export function optionTagsOf(tags: Tags): NodeGroupOptions {
   return options;
 }
 
-type NumberOption = Exclude<keyof NodeGroupOptions, FlagOption | 'headroom' | 'maintenance'>;
+type NumberOption = Exclude<keyof NodeGroupOptions, FlagOption | 'headroom' | 'maintenance' | 'sickNodes'>;
 type FlagOption =
   | 'ignoreDaemonSetsUtilization'
   | 'zeroOrMax'

@@ -9,6 +9,7 @@ import type { Config } from '../../config/types/config.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Random } from '../../lib/random.ts';
 import type { StoredText } from '../../domain/ports/stored-text.ts';
+import { conditionText } from '../../domain/repack.ts';
 import { workloadKey } from '../../domain/capacity-objects.ts';
 import { ResourceNames } from '../../domain/resources.ts';
 import type { Log } from '../../telemetry/log.ts';
@@ -45,12 +46,15 @@ export interface Connections {
   /** undefined: the priority expander is not configured. */
   readonly rules: ConfigMapPriorityRules | undefined;
   readonly pauses: ConfigMapPauses;
+  /** The conditions of nodes that are kept, as `type=status`: those of the rules about sick nodes. */
+  readonly conditions: Set<string>;
 }
 
 /** Connects both sides. Nothing is read before they are started. @throws AutoscalerError of the first endpoint that does not respond. */
 export async function connectBoth(input: ConnectInput): Promise<Connections> {
   const { config, clock, random, log, metrics, signal } = input;
   const names = new ResourceNames();
+  const conditions = new Set(conditionsOf(config.azure.nodeGroupOptions));
   const kubernetes = await connectKubernetes({
     clock,
     random,
@@ -63,13 +67,19 @@ export async function connectBoth(input: ConnectInput): Promise<Connections> {
       followWorkloads: config.policy.scaleUp.proactive,
       readsPreferences: config.policy.scaleUp.expanders.includes('preferences'),
       taints: config.policy.cluster.taints,
+      conditions,
       ...capacityOf(config),
     },
   });
   const pauses = new ConfigMapPauses(log);
   const { cloud, store } = await connectCloud(input, { names, kubernetes, pauses });
   const rules = config.policy.scaleUp.expanders.includes('priority') ? new ConfigMapPriorityRules(log) : undefined;
-  return { names, kubernetes, cloud, store, rules, pauses };
+  return { names, kubernetes, cloud, store, rules, pauses, conditions };
+}
+
+/** The conditions that rules about sick nodes name, as `type=status`. */
+export function conditionsOf(pools: Config['azure']['nodeGroupOptions']): readonly string[] {
+  return pools.flatMap(({ options }) => (options.sickNodes?.conditions ?? []).map(conditionText));
 }
 
 /** Only kinds of enabled features are watched. */

@@ -1,7 +1,8 @@
-/** Options of single node groups. They are the same options that tags can set, headroom, and what removals do with the hours of AKS. */
+/** Options of single node groups. They are the same options that tags can set, headroom, which nodes are sick, and what removals do with the hours of AKS. */
 import * as z from 'zod';
 import { headroomOfPool } from './headroom.ts';
 import { maintenanceUse } from './schedules.ts';
+import { sickNodesOfPool } from './sick-nodes.ts';
 import { parseDuration, text } from './value-types.ts';
 
 const DURATION = 'a duration such as 10s, 10m or 1h30m';
@@ -52,6 +53,7 @@ const entry = z
     maxStopped: level,
     headroom: headroomOfPool.optional(),
     maintenance: maintenanceUse.optional(),
+    sickNodes: sickNodesOfPool.optional(),
   })
   .refine(({ initialBackoff = 0, maxBackoff = Infinity }) => initialBackoff <= maxBackoff, {
     error: 'a first backoff that is not longer than maxBackoff',
@@ -87,6 +89,7 @@ const entry = z
       maxStopped: given.maxStopped,
       headroom: given.headroom,
       maintenance: given.maintenance,
+      sickNodes: given.sickNodes,
     }),
   }));
 

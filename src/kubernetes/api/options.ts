@@ -55,6 +55,8 @@ export interface KubernetesOptions {
   readonly readsPreferences?: boolean;
   /** Taints of nodes that are still starting. If absent, only the built-in ones count. */
   readonly taints?: TaintRules;
+  /** The conditions of nodes to keep, as `type=status`. It may change while the process runs. If absent, none. */
+  readonly conditions?: ReadonlySet<string>;
 }
 
 export interface ConfigMapName {

@@ -118,16 +118,23 @@ export interface NodeProjection {
   readonly vectors: Interner<Resources>;
   readonly taints: TaintRules;
   readonly notices: NoticesSeen;
+  /** Which conditions are kept, as `type=status`. It may change while the process runs: then nodes have it from their next update on. */
+  readonly conditions: ReadonlySet<string>;
   /** Called once per node and reason. */
   readonly onUnreadable: (node: string, reason: string) => void;
 }
 
 export type NodeProjectionListener = NodeProjection['onUnreadable'];
 
+/** What the configuration says of nodes: taints of nodes that are starting, and the conditions to keep. If these are absent, none is kept. */
+export interface NodeRules extends TaintRules {
+  readonly conditions?: ReadonlySet<string> | undefined;
+}
+
 export function createNodeProjection(
   names: ResourceNames,
   onUnreadable: NodeProjectionListener = () => undefined,
-  taints: TaintRules = {},
+  { conditions = new Set(), ...taints }: NodeRules = {},
   /** Milliseconds since the epoch, for announcements without a time. */
   now: () => number = () => 0,
 ): NodeProjection {
@@ -138,6 +145,7 @@ export function createNodeProjection(
     vectors: new Interner(10_000),
     taints,
     notices: new NoticesSeen(now),
+    conditions,
     onUnreadable: (node, reason) => {
       reported.of(`${node} ${reason}`, () => {
         onUnreadable(node, reason);
@@ -172,6 +180,22 @@ export function projectNode(json: NodeJson, shared: NodeProjection): Node {
     ...disabling(metadata, unreadable),
     ...removalNotes(metadata.annotations ?? {}),
     ...preemptionOf(json, shared.notices),
+    ...sickConditionsOf(json, shared, createdAtMs),
+  };
+}
+
+/** Most nodes are well and keep none. A condition without a time has lasted since the node was created. */
+function sickConditionsOf({ status }: NodeJson, { conditions, strings }: NodeProjection, createdAtMs: number): Pick<Node, 'conditions'> {
+  if (conditions.size === 0) return {};
+  const shown = (status?.conditions ?? []).filter((each) => conditions.has(`${each.type ?? ''}=${each.status ?? ''}`));
+  if (shown.length === 0) return {};
+  return {
+    conditions: shown.map(({ type = '', status: value = '', reason = '', lastTransitionTime }) => ({
+      type: strings.of(type),
+      status: strings.of(value),
+      reason: strings.of(reason),
+      sinceMs: timeOf(lastTransitionTime) ?? createdAtMs,
+    })),
   };
 }
 

@@ -33,6 +33,8 @@ interface ReaderDeps extends Omit<ReflectorDeps, 'resource' | 'path' | 'table'> 
   readonly spreadDefaults?: SpreadDefaults;
   /** Whether the node affinity that pods prefer is read. */
   readonly readsPreferences?: boolean;
+  /** The conditions of nodes to keep, as `type=status`. It may change. If absent, none. */
+  readonly conditions?: ReadonlySet<string>;
   /** Whether the views include the number of pods that controllers want. */
   readonly followWorkloads?: boolean;
   /** The capacity objects to watch. If absent, none. */
@@ -60,7 +62,7 @@ export class WatchedClusterReader implements ClusterReader {
     const unreadable = (node: string, reason: string): void => deps.log.warn({ node, reason }, 'Node could not be read');
     this.#cluster = new ReflectedCluster(deps.names, {
       onUnreadableNode: unreadable,
-      taints: deps.taints,
+      rules: { ...deps.taints, conditions: deps.conditions },
       now: () => deps.clock.now(),
       spreadDefaults: deps.spreadDefaults,
       readsPreferences: deps.readsPreferences,

@@ -2,12 +2,11 @@
 import type { Node } from '../../domain/node.ts';
 import type { ClusterView } from '../../domain/observation.ts';
 import type { Pod, SpreadDefaults } from '../../domain/pod.ts';
-import type { TaintRules } from '../../domain/taints.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import type { DaemonSet, DisruptionBudget } from '../../domain/workloads.ts';
 import type { ObjectJson } from '../api/core-json.ts';
 import { byName, isOver, PodIndex } from './pod-index.ts';
-import { createNodeProjection, projectNode, type NodeProjection, type NodeProjectionListener } from '../projection/node.ts';
+import { createNodeProjection, projectNode, type NodeRules, type NodeProjection, type NodeProjectionListener } from '../projection/node.ts';
 import { DefaultSpread } from './default-spread.ts';
 import { WatchedDevices } from './device-view.ts';
 import { KnownStorage } from './storage-view.ts';
@@ -40,7 +39,7 @@ export type Troubles = Partial<Record<NonNullable<Source['onlyFor']>, string>>;
 
 interface TablesOptions {
   readonly onUnreadableNode?: NodeProjectionListener;
-  readonly taints?: TaintRules | undefined;
+  readonly rules?: NodeRules;
   readonly now?: () => number;
   /** If absent, no profile of kube-scheduler refuses nodes to pods without constraints. */
   readonly spreadDefaults?: SpreadDefaults | undefined;
@@ -81,13 +80,7 @@ export class ReflectedCluster {
     };
 
   constructor(names: ResourceNames, options: TablesOptions = {}) {
-    const {
-      onUnreadableNode = () => undefined,
-      taints = {},
-      now = () => 0,
-      spreadDefaults = new Map(),
-      readsPreferences = false,
-    } = options;
+    const { onUnreadableNode = () => undefined, rules = {}, now = () => 0, spreadDefaults = new Map(), readsPreferences = false } = options;
     this.#spread = new DefaultSpread(spreadDefaults);
     const tables = {
       claims: this.#claims.items,
@@ -99,7 +92,7 @@ export class ReflectedCluster {
     };
     this.#storage = new KnownStorage(tables, names);
     this.podProjection = createPodProjection(names, { spread: spreadDefaults.size > 0, affinity: readsPreferences });
-    this.nodeProjection = createNodeProjection(names, onUnreadableNode, taints, now);
+    this.nodeProjection = createNodeProjection(names, onUnreadableNode, rules, now);
     this.#pods = new Table({
       keyOf: uidOf,
       project: (object) => projectPod(object, this.podProjection),

@@ -95,7 +95,7 @@ const brokenPromise = z.object({
 
 const node = z.string().max(256);
 const repackSet = z.object({
-  remove: z.array(z.object({ node, group })).max(10_000),
+  remove: z.array(z.object({ node, group, condition: word.exactOptional() })).max(10_000),
   add: z.object({ group, nodes: count }).exactOptional(),
   saved: z.object({ nodes: z.number(), cpuMillis: z.number(), perHour: z.number().exactOptional() }),
   pods: count,
@@ -114,6 +114,19 @@ const repacks = z.object({
   ),
   closures: z.array(z.tuple([node, z.object({ untilMs: time, durationMs: duration })])),
   begunMs: z.array(time),
+  replaced: z
+    .array(
+      z.tuple([
+        group,
+        z.object({
+          sinceMs: time,
+          image: word.exactOptional(),
+          again: node.exactOptional(),
+          closure: z.object({ untilMs: time, durationMs: duration }).exactOptional(),
+        }),
+      ]),
+    )
+    .exactOptional(),
 });
 
 /** Parts that this version does not know are left out. */

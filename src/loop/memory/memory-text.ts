@@ -64,25 +64,26 @@ export function writeMemory(state: LoopState, savedAtMs: number): MemoryText {
 
 /** What must be saved soon. The other parts are saved with it, or from time to time. Equal parts need no save. */
 export type UrgentMemory = Pick<LoopState, 'backoffs' | 'stockouts' | 'broken' | 'brokenZones' | 'groupTimes'> & {
-  readonly repacks: Omit<RepackMemory, 'search'>;
+  readonly repacks: Omit<RepackMemory, 'search' | 'left'>;
   readonly increases: ReadonlyMap<NodeGroupId, InFlightIncrease>;
   readonly accepted: readonly SavedIncreases[];
 };
 
 export function urgentParts(state: LoopState): UrgentMemory {
   const { backoffs, stockouts, broken, brokenZones, groupTimes } = state;
-  const { search: _search, ...repacks } = state.repacks;
+  const { search: _search, left: _left, ...repacks } = state.repacks;
   const { increases, accepted } = toStored(state);
   return { backoffs, stockouts, increases, accepted: [...accepted].map(savedIncreases), broken, brokenZones, groupTimes, repacks };
 }
 
 /** A repack that is not stored would leave its new nodes idle, and its old ones as they were. */
-function savedRepacks({ running, closures, begunMs }: RepackMemory, take: Sections['take']) {
+function savedRepacks({ running, closures, begunMs, replaced }: RepackMemory, take: Sections['take']) {
   return {
     // guard: repacks under way survive a restart
     running: take('repacks', running),
     closures: take('repackClosures', [...closures]),
     begunMs: take('repackStarts', begunMs),
+    ...(replaced.size === 0 ? {} : { replaced: take('replacedSickNodes', [...replaced]) }),
   };
 }
 
@@ -236,12 +237,19 @@ function restored({ messages, idle, asked, ...saved }: output<typeof savedMemory
   };
 }
 
-function restoredRepacks({ running, closures, begunMs }: NonNullable<output<typeof savedMemory>['repacks']>): RepackMemory {
+function restoredRepacks({ running, closures, begunMs, replaced = [] }: NonNullable<output<typeof savedMemory>['repacks']>): RepackMemory {
   const whole = running.map(({ set, ...repack }) => {
-    const { add, saved, ...numbers } = set;
-    return { ...repack, set: { ...numbers, add, saved: { ...saved, perHour: saved.perHour } } };
+    const { remove, add, saved, ...numbers } = set;
+    const nodes = remove.map(({ condition, ...one }) => ({ ...one, condition }));
+    return { ...repack, set: { ...numbers, remove: nodes, add, saved: { ...saved, perHour: saved.perHour } } };
   });
-  return { running: whole, closures: new Map(closures), begunMs, search: undefined };
+  return {
+    ...NOTHING_REPACKED,
+    running: whole,
+    closures: new Map(closures),
+    begunMs,
+    replaced: new Map(replaced.map(([id, { sinceMs, image, again, closure }]) => [id, { sinceMs, image, again, closure }])),
+  };
 }
 
 function timersOf([prefix, nodes]: IdleEntry, savedAtMs: number): readonly (readonly [NodeName, number])[] {

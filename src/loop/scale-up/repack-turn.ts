@@ -9,7 +9,7 @@ import type { AssumedPod, Increase, ScaleDownPlan, ScaleUpPlan } from '../../dom
 import { makeScaleDownContext } from '../../planning/scale-down/plan-context.ts';
 import { planRepacks, type RepackDecision } from '../../planning/scale-down/repack/repack.ts';
 import { noteRepackIncrease } from '../../planning/scale-down/repack/repack-memory.ts';
-import { repacksAny } from '../../planning/scale-down/repack/repack-rules.ts';
+import { repacksAny, replacesAny } from '../../planning/scale-down/repack/repack-rules.ts';
 import { nominatedPods, planWithAssumedPods, withAssumedPods } from '../../planning/state/assumed-pods.ts';
 import type { ClusterSnapshot } from '../../scheduling/snapshot/cluster-snapshot.ts';
 import type { LoopDeps, LoopOptions } from '../deps/loop-deps.ts';
@@ -43,7 +43,9 @@ export interface RepackTurn {
 export async function runRepackTurn(input: RepackTurnInput, signal: AbortSignal): Promise<RepackTurn | undefined> {
   const { observation, state, deps, over } = input;
   const { groups } = observation.cloud;
-  if (state.repacks.running.length + state.repacks.closures.size === 0 && !repacksAny(groups, deps.policy.repack)) return undefined;
+  const { running, closures, left } = state.repacks;
+  const isIdle = running.length + closures.size + left.size === 0;
+  if (isIdle && !repacksAny(groups, deps.policy.repack) && !replacesAny(groups)) return undefined;
   const decision = await deps.turns.finishUnless(over, planTurn(input));
   if (decision === undefined || over.aborted) return undefined;
   const { begun, ended, memory, increase } = decision;
@@ -81,7 +83,7 @@ function hasComingPods(plan: ScaleUpPlan | undefined): boolean {
 
 async function request(increase: Increase, input: RepackTurnInput, signal: AbortSignal): Promise<readonly IncreaseRecord[]> {
   const { observation, deps, settings, unanswered } = input;
-  const summary = `+${increase.to - increase.from} ${increase.group} for a repack`;
+  const summary = `+${increase.to - increase.from} ${increase.group} ${increase.cause === 'sick-nodes' ? 'in place of sick nodes' : 'for a repack'}`;
   const plan: ScaleUpPlan = { increases: [increase], skipped: [], verdicts: new Map(), options: [], summary };
   return executeScaleUp({ plan, observation, deps, namespace: settings.namespace, unanswered }, signal);
 }

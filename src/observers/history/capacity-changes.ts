@@ -159,6 +159,7 @@ function byAks(state: string): { readonly actor: ChangeActor; readonly why: stri
 
 export function causeOf({ increase: { cause, pods } }: Pick<IncreaseRecord, 'increase'>): string {
   if (cause === 'repack') return 'a repack';
+  if (cause === 'sick-nodes') return 'in place of sick nodes';
   return cause === 'min-size' ? 'to its minimum size' : countByOwner(pods);
 }
 

@@ -101,6 +101,7 @@ export function NodeBody({ node }: { readonly node: NodeAnswer }) {
             ),
           ],
           ['Next check', nextCheck === undefined ? undefined : <Time at={nextCheck} />],
+          ['Health', node.health],
           ['State', `${node.ready ? 'ready' : 'not ready'}${node.cordoned ? ', cordoned' : ''}`],
         ]}
       />

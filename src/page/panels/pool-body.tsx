@@ -17,6 +17,7 @@ export function PoolBody({ pool }: { readonly pool: PoolAnswer }) {
   const facts: readonly Fact[] = [
     ['Nodes', `min ${pool.min}, ready ${pool.ready}, upcoming ${pool.upcoming}, target ${pool.target ?? 'unknown'}, max ${pool.max}`],
     ['Paused', pool.paused],
+    ['Health', pool.health],
     ...scheduleFacts(pool),
     ['Stopped', pool.deallocation],
     ['Counts', `Azure ${pool.target ?? 'unknown'}, AKS ${pool.aksCount ?? 'unknown'}, nodes ${pool.registered}`],

@@ -2,6 +2,7 @@
 import type { LoopState } from '../../domain/loop-state.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { Policy } from '../../domain/policy.ts';
+import { isForSickNodes } from '../../domain/repack.ts';
 import type { EndedRepack, RepackBlocker, RepackEstimate, RepackSet, RunningRepack, Saved } from '../../domain/repack.ts';
 
 const HOURS_OF_WEEK = 168;
@@ -35,28 +36,31 @@ export function describeSet({ remove, add, saved, pods, score }: RepackSet, curr
   const names = remove.map(({ node }) => node);
   const shown = names.length > MOST_NAMED ? [...names.slice(0, MOST_NAMED), `${names.length - MOST_NAMED} others`] : names;
   const instead = add === undefined ? 'go' : `make way for ${add.nodes} new ${add.nodes === 1 ? 'node' : 'nodes'} of ${add.group}`;
+  const move = `${pods} ${pods === 1 ? 'pod moves' : 'pods move'}`;
+  const conditions = new Set(remove.flatMap(({ condition = [] }) => condition));
   const verb = names.length === 1 ? instead.replace(/^go$/, 'goes').replace(/^make/, 'makes') : instead;
-  return `${listed(shown)} ${verb}: ${describeSaved(saved, currency)}, ${pods} ${pods === 1 ? 'pod moves' : 'pods move'}, score ${rounded(score)}`;
+  if (conditions.size > 0) return `${listed(shown)} ${verb}: sick (${[...conditions].join(', ')}), ${move}`;
+  return `${listed(shown)} ${verb}: ${describeSaved(saved, currency)}, ${move}, score ${rounded(score)}`;
 }
 
-const STAGES: Readonly<Record<RunningRepack['stage'], string>> = {
+export const STAGES: Readonly<Record<RunningRepack['stage'], string>> = {
   checked: 'is checked again before anything is done',
   adding: 'waits until its new nodes are ready',
   draining: 'removes its nodes',
 };
 
 export function describeRunning({ set, stage }: RunningRepack, currency?: string): string {
-  return `a repack ${STAGES[stage]}: ${describeSet(set, currency)}`;
+  return `${isForSickNodes(set) ? 'a replacement' : 'a repack'} ${STAGES[stage]}: ${describeSet(set, currency)}`;
 }
 
 const OUTCOMES: Readonly<Record<EndedRepack['outcome'], string>> = {
-  done: 'a repack is done',
-  undone: 'a repack was undone',
-  withheld: 'a repack was withheld by the dry run',
+  done: 'is done',
+  undone: 'was undone',
+  withheld: 'was withheld by the dry run',
 };
 
 export function describeEnded({ set, outcome, why }: EndedRepack, currency?: string): string {
-  return `${OUTCOMES[outcome]}: ${why === undefined ? '' : `${why}; `}${describeSet(set, currency)}`;
+  return `${isForSickNodes(set) ? 'a replacement' : 'a repack'} ${OUTCOMES[outcome]}: ${why === undefined ? '' : `${why}; `}${describeSet(set, currency)}`;
 }
 
 /** `3 nodes stay: BlockedByPod, NotReplicated (6.2 CPU unused)`. */
@@ -81,7 +85,8 @@ export function describeRepacking(
   { repacks: { running, search } }: Pick<LoopState, 'repacks'>,
   { repack }: Pick<Policy, 'repack'>,
 ): string | undefined {
-  const own = running.find(({ set }) => set.add?.group === id || set.remove.some(({ group }) => group === id));
+  const savings = running.filter(({ set }) => !isForSickNodes(set));
+  const own = savings.find(({ set }) => set.add?.group === id || set.remove.some(({ group }) => group === id));
   if (own !== undefined) return describeRunning(own);
   if (!(options.repack ?? repack.enabled)) return undefined;
   if (search === undefined) return 'on; nothing was searched yet';

@@ -5,7 +5,7 @@
  */
 import type { ClusterView } from '../../domain/observation.ts';
 import type { NodeName } from '../../domain/ids.ts';
-import type { Node } from '../../domain/node.ts';
+import { isQuarantined, type Node } from '../../domain/node.ts';
 import { CORDONED_BEFORE_TAINT, TO_BE_DELETED_TAINT } from '../../domain/taints.ts';
 import { compareText } from '../../lib/comparison.ts';
 
@@ -29,6 +29,10 @@ interface NodeListSummary {
   readonly withDevices: readonly Node[];
   /** Not ready, or cordoned. */
   readonly closed: readonly Node[];
+  /** With a condition that rules about sick nodes name. */
+  readonly withConditions: readonly Node[];
+  /** Left aside by AKS at an upgrade. */
+  readonly quarantined: readonly Node[];
 }
 
 const known = new WeakMap<Nodes, NodeListSummary>();
@@ -52,6 +56,8 @@ function findFacts(nodes: Nodes): NodeListSummary {
     suspended: all.filter(({ suspended }) => suspended === true),
     withDevices: all.filter(({ devices }) => devices !== undefined),
     closed: all.filter(({ readiness, unschedulable }) => !readiness.ready || unschedulable),
+    withConditions: all.filter(({ conditions }) => conditions !== undefined),
+    quarantined: all.filter(isQuarantined),
   };
 }
 

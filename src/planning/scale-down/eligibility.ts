@@ -12,7 +12,7 @@ import { nodeListFacts } from '../facts/node-list-facts.ts';
 import { factsOf } from '../scale-up/pods/pod-list-facts.ts';
 import { awaitsDevices } from '../scale-up/groups/unpublished-devices.ts';
 import { isReservation } from '../state/assumed-pods.ts';
-import { isStarting } from '../state/node-counts.ts';
+import { isStarting, isWorking } from '../state/node-counts.ts';
 import { claimUtilization, unsupportedClaim, unknownDeviceUse, deviceUtilization, hasDevices, utilizationOf } from './utilization.ts';
 import { isLeaving, type ScaleDownContext } from './plan-context.ts';
 import { youngPod } from './repacked-nodes.ts';
@@ -26,6 +26,8 @@ export interface Candidate {
   readonly instance: InstanceKey;
   readonly utilization: number;
   readonly drain: NodeDrain;
+  /** The condition that it is replaced for. undefined: it is not being replaced since it is sick. */
+  readonly condition: string | undefined;
 }
 
 export interface Eligibility {
@@ -92,7 +94,7 @@ function checkNode(node: Node, context: ScaleDownContext): Candidate | Unremovab
   // guard: a new node of a repack stays while its pods have yet to come
   if (repack !== undefined) return repack;
   // A broken node does not count for the minimum: its timer runs while a replacement is on its way.
-  const floor = node.readiness.ready ? floorReason(group, instance, context) : undefined;
+  const floor = isWorking(node) ? floorReason(group, instance, context) : undefined;
   if (floor !== undefined) return { node: name, ...floor };
   const memory = rememberedReason(node, context);
   if (memory !== undefined) return memory;
@@ -175,9 +177,11 @@ function findUseVerdict(
   if (utilization === undefined)
     return { node: node.name, reason: 'UnexpectedError', detail: 'the node has no allocatable CPU or memory, or only for ignored pods' };
   // Equality is eligible, as in the Cluster Autoscaler: a threshold of 0 still frees nodes that carry nothing.
-  if (utilization <= threshold) return { ...known, utilization, drain: checkNodeDrain(pods, context.drainOn(node.name)) };
+  const condition = context.repack.removing.get(node.name);
+  const found = (): Candidate => ({ ...known, utilization, drain: checkNodeDrain(pods, context.drainOn(node.name)), condition });
+  if (utilization <= threshold || condition !== undefined) return found();
   if (!context.repack.removing.has(node.name)) return { node: node.name, reason: 'NotUnderutilized', utilization, threshold };
-  return repackedCandidate({ ...known, utilization, drain: checkNodeDrain(pods, context.drainOn(node.name)) }, context);
+  return repackedCandidate(found(), context);
 }
 
 function repackedCandidate(candidate: Candidate, { policy, observation }: ScaleDownContext): Candidate | UnremovableNode {

@@ -5,20 +5,20 @@ import type { Pod } from '../../domain/pod.ts';
 import type { RunningRepack } from '../../domain/repack.ts';
 
 export interface RepackedNodes {
-  /** Nodes that are removed now, however much of them is used. */
-  readonly removing: ReadonlySet<NodeName>;
+  /** Nodes that are removed now, however much of them is used, and the condition of those that are sick. */
+  readonly removing: ReadonlyMap<NodeName, string | undefined>;
   /** The repack that the node was added for, and whose pods have yet to come to it. */
   readonly addedFor: (node: NodeName, group: NodeGroupId) => RunningRepack | undefined;
 }
 
-const NONE: RepackedNodes = { removing: new Set(), addedFor: () => undefined };
+const NONE: RepackedNodes = { removing: new Map(), addedFor: () => undefined };
 
 export function repackedNodes({ repacks: { running } }: Pick<LoopState, 'repacks'>): RepackedNodes {
   if (running.length === 0) return NONE;
-  const removing = running.filter(({ stage }) => stage === 'draining').flatMap(({ set }) => set.remove.map(({ node }) => node));
+  const removing = running.filter(({ stage }) => stage === 'draining').flatMap(({ set }) => set.remove);
   const adding = running.filter(({ stage, set }) => stage !== 'checked' && set.add !== undefined);
   return {
-    removing: new Set(removing),
+    removing: new Map(removing.map(({ node, condition }) => [node, condition])),
     addedFor: (node, group) => adding.find(({ set, before }) => set.add?.group === group && !before.includes(node)),
   };
 }

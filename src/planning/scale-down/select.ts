@@ -7,7 +7,7 @@ import { isWhole, type NodeGroup } from '../../domain/node-group.ts';
 import type { UnremovableNode, Removal, RemovalCause } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
 import { decisivePrices } from '../expanders/node-price.ts';
-import { startupMsOf, unreadyForMsOf } from '../state/node-counts.ts';
+import { isWorking, startupMsOf, unreadyForMsOf } from '../state/node-counts.ts';
 import { BudgetLedger, type RemovalAllowance, type GroupMinimums, ClusterMinimum } from './budgets.ts';
 import { groupCooldownEndMs } from './cooldown.ts';
 import { minimumSizeReason } from './eligibility.ts';
@@ -224,7 +224,7 @@ function groupParallelExceeded(
 
 /** Broken nodes may be removed down to the minimum size; working nodes only down to that number of working nodes. */
 function staysAboveMinimum(candidates: AtomicGroup, group: NodeGroup, groupMinimums: GroupMinimums): boolean {
-  const working = candidates.filter(({ node }) => node.readiness.ready).length;
+  const working = candidates.filter(({ node }) => isWorking(node)).length;
   return (
     groupMinimums.allows(group, candidates.length) &&
     (working === 0 || working < candidates.length || groupMinimums.allowsWorking(group, working))
@@ -273,7 +273,7 @@ function countRemoval(candidate: Unneeded, budgets: RemovalBudgets): void {
   budgets.parallel.addDrain(candidate);
   const { nodesOf } = budgets.allowance;
   nodesOf.set(candidate.group.id, (nodesOf.get(candidate.group.id) ?? 0) + 1);
-  if (candidate.node.readiness.ready) budgets.groupMinimums.countRemoval(candidate.group);
+  if (isWorking(candidate.node)) budgets.groupMinimums.countRemoval(candidate.group);
   else budgets.groupMinimums.countBrokenRemoval(candidate.group);
   budgets.minimum.countRemoval(candidate.node);
   budgets.reserved.countRemoval(candidate.instance);
@@ -287,13 +287,15 @@ function countRemoval(candidate: Unneeded, budgets: RemovalBudgets): void {
   budgets.gangs.countEvictions(candidate.drain.movable);
 }
 
-/** A broken node is not empty: which pods it has may be unknown. */
-function isEmpty({ node, drain }: Unneeded): boolean {
-  return node.readiness.ready && drain.movable.length === 0;
+/** A broken or sick node is not empty: which pods it has may be unknown, and what it is removed for is another thing. */
+function isEmpty({ node, drain, condition }: Unneeded): boolean {
+  return node.readiness.ready && drain.movable.length === 0 && condition === undefined;
 }
 
 function causeOf(candidate: Unneeded): RemovalCause {
-  return isEmpty(candidate) ? 'empty' : candidate.node.readiness.ready ? 'underutilized' : 'unready';
+  if (!candidate.node.readiness.ready) return 'unready';
+  if (candidate.condition !== undefined) return 'sick';
+  return isEmpty(candidate) ? 'empty' : 'underutilized';
 }
 
 function budgeted(candidate: Unneeded): Removed {
@@ -310,6 +312,6 @@ function toRemoval(candidate: Unneeded): Removal {
     unneededSinceMs: candidate.sinceMs,
     cause: causeOf(candidate),
     utilization: candidate.utilization,
-    ...defined({ drain: drainOptionsOf(candidate.group.options) }),
+    ...defined({ condition: candidate.condition, drain: drainOptionsOf(candidate.group.options) }),
   };
 }

@@ -164,7 +164,7 @@ export function destinationsOf(context: ScaleDownContext): Set<NodeName> {
   const names = new Set<NodeName>(cluster.nodes.keys());
   for (const { name } of nodeListFacts(cluster.nodes).closed) names.delete(name);
   for (const name of context.leaving) names.delete(name);
-  for (const name of context.repack.removing) names.delete(name);
+  for (const name of context.repack.removing.keys()) names.delete(name);
   return names;
 }
 

@@ -5,7 +5,7 @@
 import { nodeGroupId, type InstanceKey, type NodeGroupId, type NodeName } from '../../domain/ids.ts';
 import type { LoopState } from '../../domain/loop-state.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
-import { isScaleDownDisabled, RESOURCE_NOT_READY, type Node } from '../../domain/node.ts';
+import { isQuarantined, isScaleDownDisabled, RESOURCE_NOT_READY, type Node } from '../../domain/node.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { Policy } from '../../domain/policy.ts';
 import { hasTaint, TO_BE_DELETED_TAINT } from '../../domain/taints.ts';
@@ -205,16 +205,16 @@ export function unreadyForMsOf(
   return instance?.state === 'deallocated' ? Math.min(EVICTED_UNREADY_MS, usualMs) : usualMs;
 }
 
-// Nodes that are unready for longer than an unready node is kept. The minimum size means working nodes: a group at its minimum first
-// replaces such nodes and then removes them, and no ready node is removed in their place.
+// Nodes that are unready for longer than an unready node is kept, and those that AKS left aside at an upgrade. The minimum size means working
+// nodes: a group at its minimum first replaces such nodes and then removes them, and no working node is removed in their place.
 
 /**
- * The number of broken nodes by group. Nodes being removed, starting, or protected from scale-down do not count. Groups without broken
- * nodes are absent.
+ * The number of broken nodes by group. Nodes being removed, starting, or unready and protected from scale-down do not count. Groups without
+ * broken nodes are absent.
  */
 export function brokenNodes(observation: Observation, state: LoopState, policy: Policy): ReadonlyMap<NodeGroupId, number> {
   const { cluster, cloud, nowMs } = observation;
-  const broken = new Map<NodeGroupId, number>();
+  const broken = quarantinedByGroup(observation, state);
   if (!policy.scaleDown.enabled || !policy.scaleDown.unreadyEnabled) return broken;
   for (const node of nodeListFacts(cluster.nodes).unready) {
     const { name } = node;
@@ -229,6 +229,26 @@ export function brokenNodes(observation: Observation, state: LoopState, policy: 
     if (nowMs - sinceMs > unreadyForMsOf(node, group, observation, policy)) broken.set(group.id, (broken.get(group.id) ?? 0) + 1);
   }
   return broken;
+}
+
+function quarantinedByGroup({ cluster, cloud }: Observation, state: LoopState): Map<NodeGroupId, number> {
+  const counts = new Map<NodeGroupId, number>();
+  for (const node of nodeListFacts(cluster.nodes).quarantined) {
+    const group = cloud.groupOfNode.get(node.name);
+    // guard: a node that AKS quarantined is no working node of its group
+    if (group !== undefined && isLeftAside(node, state)) counts.set(group, (counts.get(group) ?? 0) + 1);
+  }
+  return counts;
+}
+
+/** An unready one counts by its readiness, like any other. */
+function isLeftAside({ name, readiness, deletionAtMs, taints }: Node, { deleting }: LoopState): boolean {
+  return readiness.ready && deletionAtMs === undefined && !deleting.has(name) && !hasTaint(taints, TO_BE_DELETED_TAINT);
+}
+
+/** Whether it counts for the minimum size of its group. */
+export function isWorking(node: Node): boolean {
+  return node.readiness.ready && !isQuarantined(node);
 }
 
 /**

@@ -10,7 +10,7 @@ import { requestedLastMinute } from './increases/increase-rate.ts';
 import { fromStored, toStored, type Partly, type StoredIncreases } from './increases/stored-increases.ts';
 import { defined } from '../../lib/defined.ts';
 import { emptyLoopState } from './loop-state.ts';
-import { isNothingRepacked } from '../../domain/repack.ts';
+import { isNothingRepacked, NOTHING_REPACKED, type RepackMemory } from '../../domain/repack.ts';
 
 type OfGroups<Value> = ReadonlyMap<NodeGroupId, Value>;
 
@@ -23,7 +23,9 @@ export type StoredPromise = Partly<BrokenPromise, Exclude<keyof BrokenPromise, '
 export interface StoredState
   extends
     StoredIncreases,
-    Partial<Omit<LoopState, 'backoffs' | 'increases' | 'broken' | 'brokenZones' | 'requests' | 'heldGroups' | 'deletionTaints'>> {
+    Partial<
+      Omit<LoopState, 'backoffs' | 'increases' | 'broken' | 'brokenZones' | 'requests' | 'heldGroups' | 'deletionTaints' | 'repacks'>
+    > {
   readonly backoffs?: OfGroups<StoredBackoff>;
   /** Missing while the process knows none of its own increases. */
   readonly accepted?: NonNullable<StoredIncreases['accepted']>;
@@ -31,17 +33,20 @@ export interface StoredState
   readonly brokenZones?: OfGroups<StoredPromise>;
   /** Dumps of earlier versions have `orders` too: the increases made for a request, which no plan reads. */
   readonly requests?: Partial<LoopState['requests']>;
+  /** Dumps of earlier versions have no `replaced` and no `left`. */
+  readonly repacks?: Partial<RepackMemory>;
   readonly held?: OfGroups<StoredHold>;
   readonly marks?: LoopState['deletionTaints'];
 }
 
 /** The state with its defaults. At `nowMs` nothing has happened that is not in the stored form. */
 export function withDefaults(stored: StoredState, nowMs: number): LoopState {
-  const { asked, held, marks, accepted, increases = new Map(), backoffs, broken, brokenZones, requests, ...rest } = stored;
+  const { asked, held, marks, accepted, increases = new Map(), backoffs, broken, brokenZones, requests, repacks, ...rest } = stored;
   const empty = emptyLoopState(nowMs);
   return {
     ...empty,
     ...rest,
+    repacks: { ...NOTHING_REPACKED, ...repacks },
     backoffs: mapEntries(backoffs, totalBackoff),
     increases: fromStored({ increases, ...defined({ accepted, asked }) }, nowMs),
     knowsAccepted: accepted !== undefined,

@@ -31,6 +31,7 @@ export function nodeParts(answer: NodeAnswer, look: TextLook): readonly string[]
         ['Unneeded', describeUnneeded(answer, nowMs)],
         ['Blocked by', blocker === undefined ? '' : `pod ${blocker.pod} (${blocker.reason}): ${blocker.detail}`],
         ['Next check', nextCheck === undefined ? 'in every loop' : formatMoment(Date.parse(nextCheck), nowMs)],
+        ['Health', answer.health ?? ''],
         ['State', answer.ready ? 'ready' : 'not ready'],
         ['Taints', describeTaints(answer, nowMs)],
         ['Pods', describePods(answer.pods)],

@@ -34,6 +34,7 @@ export function poolParts(answer: PoolAnswer, { nowMs, width, currency }: TextLo
         ['Stopped', answer.deallocation ?? describeStopped(answer)],
         ['Counts', describeCounts(answer)],
         ['Paused', answer.paused ?? ''],
+        ['Health', answer.health ?? ''],
         ...scheduleFacts(answer),
         ['Repacking', answer.repacking ?? ''],
         ['Size', size.filter((part) => part !== '').join(', ')],

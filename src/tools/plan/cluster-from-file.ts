@@ -83,6 +83,8 @@ export interface ObjectReader extends PodReader {
   readonly devices: KnownDevices;
   /** The taints that show the state of a node in this cluster. */
   readonly taints: TaintRules | undefined;
+  /** The conditions of nodes to keep, as `type=status`. */
+  readonly conditions: ReadonlySet<string>;
   /** The time of the plan, in milliseconds since the epoch. */
   readonly nowMs: number;
 }
@@ -101,12 +103,14 @@ const SYSTEM_CLASSES: readonly (readonly [string, number])[] = [
 
 interface ReaderOptions extends Pick<ObjectReader, 'nowMs'> {
   readonly taints?: TaintRules | undefined;
+  /** If absent, no condition is kept. */
+  readonly conditions?: ReadonlySet<string>;
   /** Shared with pods that were read before. */
   readonly pods?: PodProjection;
 }
 
 export function createObjectReader(names: ResourceNames, objects: readonly FileObject[], options: ReaderOptions): ObjectReader {
-  const { nowMs, taints, pods = createPodProjection(names) } = options;
+  const { nowMs, taints, conditions = new Set(), pods = createPodProjection(names) } = options;
   const classes = ofKind(objects, 'PriorityClass') as readonly PriorityClass[];
   const named = classes.map(({ metadata, value }) => [metadata.name, value] as const);
   const defaults = classes.filter(({ globalDefault }) => globalDefault === true).map(({ value }) => value);
@@ -114,7 +118,7 @@ export function createObjectReader(names: ResourceNames, objects: readonly FileO
   const priorities = new Map([...SYSTEM_CLASSES, ...named, ...(defaults.length === 0 ? [] : [['', Math.min(...defaults)] as const])]);
   const runtimes = new Map((ofKind(objects, 'RuntimeClass') as readonly RuntimeClassJson[]).map((each) => [each.metadata.name, each]));
   const views = { storage: storageOf(objects, names), devices: devicesOf(objects) };
-  return { names, pods, priorities, runtimes, ...views, taints, nowMs };
+  return { names, pods, priorities, runtimes, ...views, taints, conditions, nowMs };
 }
 
 /**
@@ -125,7 +129,7 @@ export function clusterOf(
   { objects, kinds, pods, podObjects }: FileCluster,
   reader: ObjectReader,
 ): { readonly cluster: ClusterView; readonly assumedOwnerKinds: readonly string[]; readonly deletedPods: readonly Pod[] } {
-  const nodes = createNodeProjection(reader.names, undefined, reader.taints, () => reader.nowMs);
+  const nodes = createNodeProjection(reader.names, undefined, { ...reader.taints, conditions: reader.conditions }, () => reader.nowMs);
   const index = new PodIndex();
   const seen = new Set<string>();
   const deletedPods: Pod[] = [];

@@ -7,6 +7,7 @@ import type { FileObject } from './files/objects-file.ts';
 import { readPools, type PoolSpec } from './files/pools-file.ts';
 import { defined } from '../../lib/defined.ts';
 import { AutoscalerError, configError } from '../../lib/errors.ts';
+import { conditionText } from '../../domain/repack.ts';
 import type { Policy } from '../../domain/policy.ts';
 import { ResourceNames } from '../../domain/resources.ts';
 import { emptyLoopState, reduceObservation } from '../../planning/state/loop-state.ts';
@@ -137,7 +138,8 @@ async function fromFiles(given: PlanSources, manifests: readonly FileObject[], t
   const { objects } = content;
   const nowMs = givenMs ?? content.newestMs;
   // Objects of the cluster come last: they override manifests of the same name.
-  const reader = createObjectReader(names, [...manifests.filter(affectsPods), ...objects], { nowMs, taints, pods: shared });
+  const conditions = new Set(loaded.nodeGroupOptions.flatMap(({ options }) => (options.sickNodes?.conditions ?? []).map(conditionText)));
+  const reader = createObjectReader(names, [...manifests.filter(affectsPods), ...objects], { nowMs, taints, conditions, pods: shared });
   const { cluster: present, assumedOwnerKinds, deletedPods } = clusterOf(content, reader);
   const cluster = { ...present, daemonSets: [...present.daemonSets, ...daemonsOf(pools, present)] };
   const region = regionOf(cluster, pools, objects);

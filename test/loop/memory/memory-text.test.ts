@@ -166,7 +166,7 @@ describe('a saved memory', () => {
       targets,
       budgetedRemovals,
     };
-    const repacks = { ...FULL_STATE.repacks, search: undefined };
+    const repacks = { ...FULL_STATE.repacks, search: undefined, left: new Map() };
     const expected: Record<keyof SavedMemory, unknown> = { ...maps, repacks, ...last, knowsAccepted, savedAtMs: START_MS };
     expect(loaded(FULL_STATE)).toEqual(expected);
   });

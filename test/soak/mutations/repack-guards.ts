@@ -45,6 +45,28 @@ export const REPACK_GUARDS: readonly GuardTable[] = [
     ],
   },
   {
+    test: 'test/planning/scale-down/repack/sick-sets.test.ts',
+    quick: true,
+    guards: [
+      { title: 'sick nodes are replaced only where that is turned on', change: ['options.sickNodes === undefined', 'false'] },
+      { title: 'a sick node is looked at twice before it is replaced', change: ['CONFIRM_SICK_AFTER_MS', '0'] },
+      'a node that is well again is not replaced',
+      'a group whose new nodes turned sick as well waits for a time that grows',
+      { title: 'no more sick nodes of a group are replaced at once than its rules say', change: ['rules.maximum', 'Infinity'] },
+      { title: 'if too many nodes of a group are sick, none of them is replaced', change: 'always' },
+    ],
+  },
+  {
+    test: 'test/planning/scale-down/quarantined.test.ts',
+    quick: true,
+    guards: [
+      {
+        title: 'a node that AKS quarantined is no working node of its group',
+        change: ['group !== undefined && isLeftAside(node, state)', 'false'],
+      },
+    ],
+  },
+  {
     test: 'test/loop/memory/memory-text.test.ts',
     quick: true,
     guards: [{ title: 'repacks under way survive a restart', change: ["take('repacks', running)", '[]'] }],

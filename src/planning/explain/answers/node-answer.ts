@@ -13,6 +13,7 @@ import { waitedGroupsInSlices } from '../../scale-down/full-groups.ts';
 import { RemovalAdviser } from '../removal-advice/removal-advice.ts';
 import { describeRemovalAdvice, type RemovalAdvice } from '../advice/fix.ts';
 import { explainNodes, type ExplainedNode } from '../unremovable-nodes.ts';
+import { describeNodeHealth } from './node-health.ts';
 import type { AnswerInput } from './pod-answer.ts';
 import { cordonWriter, type NamedWriter, taintWriter } from './taint-writers.ts';
 
@@ -41,6 +42,8 @@ export interface NodeAnswer {
   readonly removableAfterMs: number;
   readonly nextCheck?: string;
   readonly ready: boolean;
+  /** What is wrong with it: sick by its pool's rules, or left aside by AKS. Absent if nothing is. */
+  readonly health?: string;
   readonly cordoned: boolean;
   /** Who cordoned it. Absent unless it is cordoned. */
   readonly cordonedBy?: NamedWriter;
@@ -73,6 +76,7 @@ export function answerNode(decided: AnswerInput, name: string): NodeAnswer | und
     pods: pods.map(podName).sort(),
     ...defined({
       cordonedBy: node.unschedulable ? cordonWriter(nodeWriters?.cordon) : undefined,
+      health: describeNodeHealth(name, { observation, state: input.state, prices: policy.scaleUp }),
       pool: group?.id,
       vmSize: group?.vmSize,
       zone: node.labels['topology.kubernetes.io/zone'],

@@ -25,6 +25,7 @@ import { describeStopped } from './stopped-words.ts';
 import { describeRepacking } from '../repack-words.ts';
 import { increasesOfGroup, type RememberedIncrease } from './accepted.ts';
 import { describeWait, waitsOf, type GroupWait } from './group-waits.ts';
+import { poolHealth } from './node-health.ts';
 import { changesOfPool, type PastChange } from './past-changes.ts';
 import type { AnswerInput } from './pod-answer.ts';
 
@@ -66,6 +67,8 @@ export interface PoolAnswer {
   readonly waits: readonly GroupWait[];
   /** What a person paused. Absent if nothing is. */
   readonly paused?: string;
+  /** What is wrong with its nodes: sick by its rules, or left aside by AKS. A sentence without a full stop. Absent if nothing is. */
+  readonly health?: string;
   /** What repacks do, as a sentence without a full stop. Absent if its nodes are not repacked. */
   readonly repacking?: string;
   readonly stockouts: readonly { readonly zone?: string; readonly code: string; readonly since: string; readonly until: string }[];
@@ -143,6 +146,7 @@ export function answerPool(answer: AnswerInput, name: string): PoolAnswer | unde
 
 type MaybeKnown =
   | 'paused'
+  | 'health'
   | 'stopped'
   | 'deallocation'
   | 'schedule'
@@ -164,6 +168,7 @@ function knownOf({ input, history, remainingWrites }: AnswerInput, group: NodeGr
   return defined({
     paused: describePauses(group.blocks),
     deallocation: describeStopped(group),
+    health: poolHealth({ observation, state, prices: policy.scaleUp }).find((each) => each.group === group.id)?.sentence,
     stopped: instanceListFacts(group).deallocated.length || undefined,
     ...scheduleFacts(group, { observation, state }),
     repacking: describeRepacking(group, state, policy),

@@ -1,4 +1,5 @@
 /** Which groups could bring new nodes for a repack, and what such a node is in the snapshot. */
+import type { NodeGroupId } from '../../../domain/ids.ts';
 import type { NodeGroup } from '../../../domain/node-group.ts';
 import { isWhole } from '../../../domain/node-group.ts';
 import type { Node } from '../../../domain/node.ts';
@@ -26,17 +27,21 @@ export interface GrowablePool {
   readonly daemonPods: readonly Pod[];
 }
 
-/** Groups whose price decides, or which the user's order compares, by price, then by id. */
-export function growablePools(context: ScaleDownContext, names: ResourceNames): readonly GrowablePool[] {
+/**
+ * Groups whose price decides, or which the user's order compares, by price, then by id. `only`: this group alone, whatever is known of its
+ * price; if absent, all.
+ */
+export function growablePools(context: ScaleDownContext, names: ResourceNames, only?: NodeGroupId): readonly GrowablePool[] {
   const { observation, policy } = context;
   const prices = decisivePrices(policy.scaleUp);
   const room = quotaRoomBeside([], { observation, policy: policy.scaleUp, names });
   const pools: GrowablePool[] = [];
   for (const group of context.groups.values()) {
+    if (only !== undefined && group.id !== only) continue;
     const price = priceOf(prices, group);
+    const isCompared = only !== undefined || price !== undefined || ordersFirst(policy.scaleUp);
     const { template, target } = group;
-    if ((price === undefined && !ordersFirst(policy.scaleUp)) || template === undefined || !target.known || closedToRepacks(group, context))
-      continue;
+    if (!isCompared || template === undefined || !target.known || closedToRepacks(group, context)) continue;
     const most = Math.min(group.maxSize - target.value, nodesAllowed(room, { group, template }), nodesToProbe(group, context));
     if (most < 1) continue;
     const { variants, daemonPods } = makeTemplate(group, template, observation.cluster.daemonSets, new Set());

@@ -1,7 +1,7 @@
 /** Whether a set still holds: all its nodes may go, all their pods have a place that is not one of them, and it still saves enough. */
 import { podName, type NodeName } from '../../../domain/ids.ts';
 import type { UnremovableNode } from '../../../domain/plan.ts';
-import type { RepackSet } from '../../../domain/repack.ts';
+import { isForSickNodes, type RepackSet } from '../../../domain/repack.ts';
 import type { SlicedWork } from '../../../lib/slices.ts';
 import { withForkInSlices } from '../../../scheduling/snapshot/snapshot.ts';
 import { ClusterMinimum, GroupMinimums } from '../budgets.ts';
@@ -22,6 +22,8 @@ export interface RepackCheckInput {
   readonly closed: ReadonlySet<NodeName>;
 }
 
+const NO_WORTH = { gain: 0, nodes: 0 };
+
 /** `set`: with the numbers of now. `why`: a part of a sentence. */
 export type CheckedRepack = { readonly set: RepackSet } | { readonly why: string };
 
@@ -39,6 +41,8 @@ export function* checkRepack(set: RepackSet, missing: number, input: RepackCheck
   if ('why' in added) return added;
   const unplaced = yield* withForkInSlices(context.snapshot, () => removeAll(removed, { input, missing, pool: added.pool }));
   if (unplaced !== undefined) return { why: unplaced };
+  // What it costs to replace a sick node does not decide.
+  if (isForSickNodes(set)) return { set: { ...scoredSet(removed, added.nodes, NO_WORTH, context), remove: set.remove } };
   const groups = removed.map((candidate) => candidate.group);
   const worth = worthOf(groups, added.nodes, context);
   return worth === undefined ? { why: 'what it saves is not known any more' } : { set: scoredSet(removed, added.nodes, worth, context) };

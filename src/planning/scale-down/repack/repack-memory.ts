@@ -46,8 +46,12 @@ export function withoutForgotten(
 ): RepackMemory {
   const begunMs = memory.begunMs.filter((atMs) => atMs > nowMs - HOUR_MS);
   const closures = [...memory.closures].filter(([node, { untilMs }]) => cluster.nodes.has(node) && untilMs + retryAfterAtMostMs > nowMs);
-  const isSame = begunMs.length === memory.begunMs.length && closures.length === memory.closures.size;
-  return isSame ? memory : { ...memory, begunMs, closures: new Map(closures) };
+  const replaced = [...memory.replaced].filter(
+    ([, { sinceMs, closure }]) => Math.max(sinceMs, closure?.untilMs ?? 0) + retryAfterAtMostMs > nowMs,
+  );
+  const isSame =
+    begunMs.length === memory.begunMs.length && closures.length === memory.closures.size && replaced.length === memory.replaced.size;
+  return isSame ? memory : { ...memory, begunMs, closures: new Map(closures), replaced: new Map(replaced) };
 }
 
 /** The nodes of an undone repack are left out for a while, which grows. */

@@ -17,10 +17,15 @@ export interface RepackRefusal {
 
 type Rule = (group: NodeGroup, context: ScaleDownContext, policy: RepackPolicy) => RepackRefusal | undefined;
 
-const RULES: readonly Rule[] = [
+const ON: Rule = ({ options }, _context, { enabled }) =>
   // guard: a pool is repacked only where that is turned on
-  ({ options }, _context, { enabled }) =>
-    (options.repack ?? enabled) ? undefined : { code: 'off', detail: 'repacking is off for it (repack: true turns it on)' },
+  (options.repack ?? enabled) ? undefined : { code: 'off', detail: 'repacking is off for it (repack: true turns it on)' };
+
+const REPLACES: Rule = ({ options }) =>
+  // guard: sick nodes are replaced only where that is turned on
+  options.sickNodes === undefined ? { code: 'off', detail: 'sick nodes are not replaced in it (sickNodes turns it on)' } : undefined;
+
+const RULES: readonly Rule[] = [
   (group) => (isWhole(group) ? { code: 'atomic', detail: 'its nodes come and go together' } : undefined),
   ({ blocks }) => {
     const block = blocks.change ?? blocks.removal;
@@ -43,7 +48,22 @@ const RULES: readonly Rule[] = [
 
 /** undefined: the group may be repacked. */
 export function reasonAgainstRepack(group: NodeGroup, context: ScaleDownContext, policy: RepackPolicy): RepackRefusal | undefined {
-  for (const rule of RULES) {
+  return firstReason([ON, ...RULES], { group, context, policy });
+}
+
+/** The same for its sick nodes. */
+export function reasonAgainstReplacement(group: NodeGroup, context: ScaleDownContext, policy: RepackPolicy): RepackRefusal | undefined {
+  return firstReason([REPLACES, ...RULES], { group, context, policy });
+}
+
+interface Asked {
+  readonly group: NodeGroup;
+  readonly context: ScaleDownContext;
+  readonly policy: RepackPolicy;
+}
+
+function firstReason(rules: readonly Rule[], { group, context, policy }: Asked): RepackRefusal | undefined {
+  for (const rule of rules) {
     const reason = rule(group, context, policy);
     if (reason !== undefined) return reason;
   }
@@ -53,5 +73,11 @@ export function reasonAgainstRepack(group: NodeGroup, context: ScaleDownContext,
 /** Whether any group may ever be repacked: without one, no loop spends time on it. */
 export function repacksAny(groups: Iterable<NodeGroup>, { enabled }: RepackPolicy): boolean {
   for (const { options } of groups) if (options.repack ?? enabled) return true;
+  return false;
+}
+
+/** The same for sick nodes. */
+export function replacesAny(groups: Iterable<NodeGroup>): boolean {
+  for (const { options } of groups) if (options.sickNodes !== undefined) return true;
   return false;
 }

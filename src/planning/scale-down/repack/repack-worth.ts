@@ -95,7 +95,7 @@ export function scoredSet(removed: readonly Candidate[], added: NewNodes | undef
   const disruption = disruptionOf(pods, context);
   const add: AddedNodes | undefined = added === undefined ? undefined : { group: added.group.id, nodes: added.nodes };
   return {
-    remove: removed.map(({ node, group }) => ({ node: node.name, group: group.id })),
+    remove: removed.map(({ node, group }) => ({ node: node.name, group: group.id, condition: undefined })),
     add,
     saved: savedOf(removed, added, context),
     pods: pods.length,

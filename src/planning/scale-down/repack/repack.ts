@@ -8,6 +8,7 @@ import type { NodeGroup } from '../../../domain/node-group.ts';
 import type { Increase, ScaleDownPlan } from '../../../domain/plan.ts';
 import {
   type EndedRepack,
+  isForSickNodes,
   NOTHING_SAVED,
   type RepackLook,
   type RepackMemory,
@@ -29,8 +30,10 @@ import { growablePools } from './growable-pools.ts';
 import { findRepackCandidates, sumOf, type RepackCandidates } from './repack-candidates.ts';
 import { checkRepack, type CheckedRepack, type RepackCheckInput } from './repack-check.ts';
 import { withClosed, withoutForgotten } from './repack-memory.ts';
-import { reasonAgainstRepack, repacksAny } from './repack-rules.ts';
+import { reasonAgainstRepack, repacksAny, replacesAny } from './repack-rules.ts';
+import { confirmAfterMs, isWorthLess, newNodesOf, reasonToEnd, scoreTooLow } from './repack-stops.ts';
 import { searchRepacks } from './repack-search.ts';
+import { checkSickSet, searchSickNodes, type SickContext, sickSetWaits, withReplaced } from './sick-sets.ts';
 
 const HOUR_MS = 3_600_000;
 /** A set that holds, and for which it is not the time, is dropped after this. */
@@ -62,10 +65,12 @@ export function* planRepacks(input: RepackInput): SlicedWork<RepackDecision> {
   const { state, policy } = input.context;
   const rules = policy.repack;
   const memory = withoutForgotten(state.repacks, input.context.observation, rules);
-  if (memory.running.length === 0 && !repacksAny(input.context.groups.values(), rules))
-    return { memory, increase: undefined, begun: [], ended: [] };
+  const groups = [...input.context.groups.values()];
+  const isIdle = memory.running.length === 0 && memory.left.size === 0;
+  if (isIdle && !repacksAny(groups, rules) && !replacesAny(groups)) return { memory, increase: undefined, begun: [], ended: [] };
   const steps = new RepackSteps(input, rules, memory);
   for (const running of memory.running) yield* steps.advance(running);
+  yield* steps.replaceSickNodes();
   yield* steps.searchIfDue();
   return steps.decision();
 }
@@ -98,7 +103,7 @@ class RepackSteps {
   }
 
   *advance(repack: RunningRepack): SlicedWork<void> {
-    const off = this.#refusalOf(repack.set);
+    const off = reasonToEnd(repack.set, this.#input.context, this.#rules);
     if (off !== undefined) return this.#end(repack, off, { closes: false });
     switch (repack.stage) {
       case 'checked':
@@ -111,23 +116,32 @@ class RepackSteps {
   }
 
   *#confirm(repack: RunningRepack): SlicedWork<void> {
-    const waitedMs = this.#nowMs - repack.stageSinceMs - this.#rules.confirmAfterMs;
+    const { set } = repack;
+    const waitedMs = this.#nowMs - repack.stageSinceMs - confirmAfterMs(set, this.#rules);
     if (waitedMs < 0) return this.#keep(repack);
-    const later = this.#reasonToWait() ?? this.#hourlyRefusal(repack.set);
+    const later = this.#reasonToWait(set) ?? this.#hourlyRefusal(set);
     if (later !== undefined)
-      return waitedMs < WAITS_AT_MOST_MS ? this.#keep(repack) : this.#end(repack, `it could not begin: ${later}`, { closes: false });
+      return isForSickNodes(set) || waitedMs < WAITS_AT_MOST_MS
+        ? this.#keep(repack)
+        : this.#end(repack, `it could not begin: ${later}`, { closes: false });
     // guard: a repack is checked again before its first step
-    const checked = yield* this.#check(repack.set, repack.set.add?.nodes ?? 0);
+    const checked = yield* this.#check(set, set.add?.nodes ?? 0);
     if ('why' in checked) return this.#end(repack, checked.why);
-    if (checked.set.score < this.#rules.minScore) return this.#end(repack, scoreTooLow(checked.set, this.#rules), { closes: false });
-    const { add } = checked.set;
-    if (add === undefined) return this.#drain({ ...repack, set: checked.set });
+    if (isWorthLess(checked.set, this.#rules)) return this.#end(repack, scoreTooLow(checked.set, this.#rules), { closes: false });
+    return this.#request({ ...repack, set: checked.set });
+  }
+
+  /** Its new nodes, if it needs some. A pool has one increase in a plan. */
+  #request(repack: RunningRepack): void {
+    const { add } = repack.set;
+    if (add === undefined) return this.#drain(repack);
     const { target } = this.#group(add.group) ?? {};
     if (target?.known !== true || this.#increase !== undefined) return this.#keep(repack);
     const before = membershipFacts(this.#input.context.observation.cloud).nodesByGroup.get(add.group) ?? [];
-    this.#keep({ ...repack, set: checked.set, stage: 'adding', stageSinceMs: this.#nowMs, before });
+    this.#keep({ ...repack, stage: 'adding', stageSinceMs: this.#nowMs, before });
     const { value: from, version } = target;
-    this.#increase = { group: add.group, from, to: from + add.nodes, version, pods: [], cause: 'repack' };
+    const cause = isForSickNodes(repack.set) ? 'sick-nodes' : 'repack';
+    this.#increase = { group: add.group, from, to: from + add.nodes, version, pods: [], cause };
   }
 
   *#awaitNodes(repack: RunningRepack): SlicedWork<void> {
@@ -142,7 +156,7 @@ class RepackSteps {
         `Azure gives pool ${group.id} no new node: ${closed.kind === 'backoff' ? (closed.message ?? closed.cause) : closed.code}`,
       );
     const open = destinationsOf(context);
-    const came = this.#newNodes(repack);
+    const came = newNodesOf(repack, this.#input.context.observation);
     const ready = came.filter((name) => open.has(name));
     const waitedMs = this.#nowMs - repack.stageSinceMs;
     // guard: no old node of a repack is drained before its new nodes are ready
@@ -171,7 +185,7 @@ class RepackSteps {
     if (this.#nowMs - repack.stageSinceMs > DRAINS_AT_MOST_MS)
       return this.#end(repack, `${waiting.length} of its nodes were not removed within ${formatDuration(DRAINS_AT_MOST_MS)}`);
     const { add } = repack.set;
-    const came = this.#newNodes(repack).length;
+    const came = newNodesOf(repack, this.#input.context.observation).length;
     if (add !== undefined && came < add.nodes) return this.#end(repack, `a new node of pool ${add.group} is gone`);
     const checked = yield* this.#check({ ...repack.set, remove: waiting, add: undefined }, 0);
     if ('why' in checked) return this.#end(repack, checked.why);
@@ -184,14 +198,8 @@ class RepackSteps {
     this.#keep({ ...repack, stage: 'draining', stageSinceMs: this.#nowMs });
   }
 
-  #newNodes({ set, before }: RunningRepack): readonly NodeName[] {
-    if (set.add === undefined) return [];
-    const known = new Set(before);
-    const all = membershipFacts(this.#input.context.observation.cloud).nodesByGroup.get(set.add.group) ?? [];
-    return all.filter((name) => !known.has(name) && this.#input.context.observation.cluster.nodes.has(name));
-  }
-
   *#check(set: RepackSet, missing: number): SlicedWork<CheckedRepack> {
+    if (isForSickNodes(set)) return yield* checkSickSet(set, missing, this.#sickContext());
     const names = set.remove.map(({ node }) => node);
     const found = yield* findRepackCandidates(this.#input.context, names);
     return yield* checkRepack(set, missing, this.#checkInput(found, new Set(names)));
@@ -225,6 +233,25 @@ class RepackSteps {
     };
   }
 
+  #sickContext(): SickContext {
+    const { context, names, plan } = this.#input;
+    return { context, names, leaving: [...plan.unneeded.keys(), ...this.#busyNodes()] };
+  }
+
+  /** Begins what holds of the sick nodes, and notes why the others are not replaced. */
+  *replaceSickNodes(): SlicedWork<void> {
+    const input = { ...this.#sickContext(), memory: this.#memory, rules: this.#rules, running: this.#running };
+    const { sets, left, replaced } = yield* searchSickNodes(input);
+    this.#memory = { ...this.#memory, left, replaced };
+    for (const set of sets) this.#begin(set);
+  }
+
+  #begin(set: RepackSet): void {
+    const repack: RunningRepack = { set, stage: 'checked', sinceMs: this.#nowMs, stageSinceMs: this.#nowMs, before: [] };
+    this.#running.push(repack);
+    this.#begun.push(repack);
+  }
+
   *searchIfDue(): SlicedWork<void> {
     const { search } = this.#memory;
     if (search !== undefined && this.#nowMs - search.atMs < this.#rules.searchEveryMs) return;
@@ -256,9 +283,7 @@ class RepackSteps {
       if ('why' in checked) continue;
       // guard: a set that saves too little for what it moves is not repacked
       if (checked.set.score >= this.#rules.minScore) {
-        const repack: RunningRepack = { set: checked.set, stage: 'checked', sinceMs: this.#nowMs, stageSinceMs: this.#nowMs, before: [] };
-        this.#running.push(repack);
-        this.#begun.push(repack);
+        this.#begin(checked.set);
         return { why: undefined, saved };
       }
       if (best === undefined || checked.set.score > best.score) best = checked.set;
@@ -267,23 +292,14 @@ class RepackSteps {
   }
 
   /** Why no repack takes a step now. undefined: nothing is against it. */
-  #reasonToWait(): string | undefined {
+  #reasonToWait(set?: RepackSet): string | undefined {
     const { context, plan, podsWait } = this.#input;
+    if (set !== undefined && isForSickNodes(set)) return sickSetWaits(set, plan.inhibited, context);
     if (plan.inhibited !== undefined) return plan.inhibited;
     // guard: no repack takes a step while pods are pending
     if (podsWait) return 'pods are pending';
     const [coming] = inFlightByGroup(context.state).keys();
     return coming === undefined ? undefined : `nodes of pool ${coming} are on their way`;
-  }
-
-  #refusalOf({ remove, add }: RepackSet): string | undefined {
-    for (const id of new Set([...remove.map(({ group }) => group), ...(add === undefined ? [] : [add.group])])) {
-      const group = this.#group(id);
-      if (group === undefined) return `pool ${id} is gone`;
-      const refusal = reasonAgainstRepack(group, this.#input.context, this.#rules);
-      if (refusal !== undefined && STOPS.has(refusal.code)) return `pool ${id}: ${refusal.detail}`;
-    }
-    return undefined;
   }
 
   #hourLeft(): number {
@@ -326,13 +342,8 @@ class RepackSteps {
     const { set, stage, sinceMs } = repack;
     const ended: EndedRepack = { set, outcome: why === undefined ? 'done' : 'undone', stage, sinceMs, atMs: this.#nowMs, why };
     this.#ended.push(ended);
+    if (why === undefined && isForSickNodes(set))
+      this.#memory = withReplaced(this.#memory, repack, newNodesOf(repack, this.#input.context.observation), this.#input.context);
     if (closes) this.#memory = withClosed(this.#memory, ended, this.#rules, this.#nowMs);
   }
-}
-
-/** Reasons that end a repack under way. A cooldown, and a size that is not confirmed yet, follow from its own steps. */
-const STOPS: ReadonlySet<string> = new Set(['off', 'atomic', 'blocked']);
-
-function scoreTooLow(set: RepackSet, { minScore }: RepackPolicy): string {
-  return `the best set saves ${Math.round(set.score * 10) / 10} % of a node for each pod that moves, less than ${minScore} %`;
 }

@@ -15,6 +15,7 @@ import { adviseClass, helplessClasses } from '../../../planning/explain/advice/a
 import { wasteRows, type WasteRow } from '../../../planning/explain/removal-advice/waste.ts';
 import type { Advice } from '../../../planning/explain/advice/fix.ts';
 import { daemonWaits } from '../../../planning/explain/answers/daemon-waits.ts';
+import { poolHealth, type PoolHealth } from '../../../planning/explain/answers/node-health.ts';
 import { type HeadroomRow, headroomRows } from '../../../planning/explain/headroom-rows.ts';
 import { waitedGroups } from '../../../planning/scale-down/full-groups.ts';
 import { stepsAhead, type StepAhead } from '../../../planning/explain/schedule-text.ts';
@@ -47,6 +48,8 @@ export interface PlanReport {
   readonly scaleUp: ScaleUpReport;
   /** Room that is kept free by configuration. Absent if none is configured. */
   readonly headroom?: readonly HeadroomRow[];
+  /** Pools with nodes that are sick or left aside by AKS. Absent if there are none. */
+  readonly health?: readonly PoolHealth[];
   /** The workload of each pod without a node, by the pod's name; pods without a workload are absent. */
   readonly owners: Readonly<Record<string, string>>;
   readonly scaleDown: RemovalsReport;
@@ -102,6 +105,7 @@ export function planReport(input: PlanInput): PlanReport {
   const lacks =
     file === undefined ? [] : missingKinds({ file, scaleDown, observation, freesNodes: waste.some(({ fix }) => fix !== undefined) });
   const headroom = headroomRows(input, scaleUp);
+  const health = poolHealth({ ...input, prices: policy.scaleUp });
   const hasBoth = growth.increases.length > 0 && removals.removals.length > 0;
   return {
     summary: { text: summaryOf(counts), ...counts },
@@ -111,6 +115,7 @@ export function planReport(input: PlanInput): PlanReport {
     ...(input.scheduleForMs === undefined ? {} : { schedule: schedulesIn(input, input.scheduleForMs) }),
     scaleUp: growth,
     ...(headroom.length === 0 ? {} : { headroom }),
+    ...(health.length === 0 ? {} : { health }),
     owners: ownersOf(scaleUp),
     scaleDown: removals,
     ...(hasBoth ? { exclusion: describeExclusion(policy.scaleDown) } : {}),

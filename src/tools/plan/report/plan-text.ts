@@ -25,6 +25,7 @@ export function renderPlan(report: PlanReport, options: TextOptions): string {
     increaseTable(report, options),
     placeTable(report, options),
     headroomTable(report, options),
+    healthTable(report, options),
     pendingTable(report, options),
     poolTable(report, options),
     scheduleTable(report, options),
@@ -168,6 +169,12 @@ function headroomTable({ headroom = [] }: PlanReport, options: TextOptions): str
   return cutTable({ columns, rows, others: (hidden) => [`${hidden.length} others`, MORE], most: MOST.places }, options);
 }
 
+function healthTable({ health = [] }: PlanReport, options: TextOptions): string {
+  const rows = health.map(({ group, sentence }) => [group, sentence]);
+  const columns: readonly Column[] = [text('NODES OF'), { ...text('HEALTH'), flex: 'wrap' }];
+  return cutTable({ columns, rows, others: (hidden) => [`${hidden.length} others`, MORE], most: MOST.places }, options);
+}
+
 function pendingTable({ scaleUp, owners }: PlanReport, options: TextOptions): string {
   const { colours } = options;
   const pending = pendingRows(scaleUp.helpless, owners);
@@ -204,10 +211,15 @@ function poolTable(report: PlanReport, options: TextOptions): string {
 }
 
 function removalTable({ scaleDown: { removals }, summary, exclusion = '' }: PlanReport, options: TextOptions): string {
-  const rows = removals.map(({ node, group, cause, utilization, pods, perHour }) => [
+  const rows = removals.map(({ node, group, cause, condition, utilization, pods, perHour }) => [
     node,
     group,
-    { empty: 'empty', unready: 'not ready', underutilized: `requested ${Math.round(utilization * 100)} %` }[cause],
+    {
+      empty: 'empty',
+      unready: 'not ready',
+      underutilized: `requested ${Math.round(utilization * 100)} %`,
+      sick: `sick, ${condition ?? ''}`,
+    }[cause],
     amount(pods.length),
     perHour === undefined ? '' : signed(-perHour),
   ]);

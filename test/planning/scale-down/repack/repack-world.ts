@@ -1,8 +1,10 @@
 /** Small clusters for tests of repacking. */
 import type { ClusterView } from '../../../../src/domain/observation.ts';
+import { DEFAULT_REPACK, NOTHING_REPACKED, type RepackMemory, type RepackPolicy } from '../../../../src/domain/repack.ts';
 import type { NodeGroup } from '../../../../src/domain/node-group.ts';
 import { finishAtOnce } from '../../../../src/lib/slices.ts';
 import { makeScaleDownContext, type ScaleDownContext } from '../../../../src/planning/scale-down/plan-context.ts';
+import { planRepacks, type RepackDecision } from '../../../../src/planning/scale-down/repack/repack.ts';
 import { growablePools } from '../../../../src/planning/scale-down/repack/growable-pools.ts';
 import { findRepackCandidates } from '../../../../src/planning/scale-down/repack/repack-candidates.ts';
 import { searchRepacks, type FoundSets } from '../../../../src/planning/scale-down/repack/repack-search.ts';
@@ -76,4 +78,25 @@ export function found(cluster: SmallCluster, sizes: Sizes): FoundSets {
 
 export function savedPerHour({ sets }: FoundSets): number {
   return sets.reduce((sum, { saved }) => sum + (saved.perHour ?? 0), 0);
+}
+
+export interface Step {
+  readonly world: World;
+  readonly memory?: RepackMemory;
+  readonly afterMs?: number;
+  readonly rules?: Partial<RepackPolicy>;
+  readonly podsWait?: boolean;
+  readonly inhibited?: string;
+}
+
+/** One plan of repacks. */
+export function step({ world, memory = NOTHING_REPACKED, afterMs = 0, rules = {}, podsWait = false, inhibited }: Step): RepackDecision {
+  const seen = observe(world);
+  const observation = { ...seen, nowMs: seen.nowMs + afterMs };
+  const snapshot = new ClusterSnapshot({ names: resourceNames });
+  snapshot.sync(observation.cluster);
+  const policy = { ...(world.policy ?? aPolicy()), repack: { ...DEFAULT_REPACK, minScore: 0.5, ...rules } };
+  const state = { ...aState(world.state), repacks: memory };
+  const context = makeScaleDownContext({ observation, state, policy, names: resourceNames, snapshot, inSequence: true });
+  return finishAtOnce(planRepacks({ context, names: resourceNames, plan: { unneeded: new Map(), inhibited }, podsWait }));
 }

@@ -3,17 +3,13 @@ import type { IncreaseOutcome } from '../../../../src/domain/outcome.ts';
 import type { NodeGroup } from '../../../../src/domain/node-group.ts';
 import { nodeGroupId } from '../../../../src/domain/ids.ts';
 import type { Increase } from '../../../../src/domain/plan.ts';
-import { DEFAULT_REPACK, NOTHING_REPACKED, type RepackMemory, type RepackPolicy } from '../../../../src/domain/repack.ts';
+import { DEFAULT_REPACK, NOTHING_REPACKED } from '../../../../src/domain/repack.ts';
 import { AutoscalerError } from '../../../../src/lib/errors.ts';
-import { finishAtOnce } from '../../../../src/lib/slices.ts';
-import { makeScaleDownContext } from '../../../../src/planning/scale-down/plan-context.ts';
 import { noteRepackIncrease } from '../../../../src/planning/scale-down/repack/repack-memory.ts';
-import { planRepacks, type RepackDecision } from '../../../../src/planning/scale-down/repack/repack.ts';
-import { ClusterSnapshot } from '../../../../src/scheduling/snapshot/cluster-snapshot.ts';
-import { aNode, anInstance, aPod, resourceNames, START_MS } from '../../../support/builders.ts';
-import { aState } from '../../../support/state.ts';
-import { MINUTE, observe, type World } from '../world.ts';
-import { worldOf } from './repack-world.ts';
+import type { RepackDecision } from '../../../../src/planning/scale-down/repack/repack.ts';
+import { aNode, anInstance, aPod, START_MS } from '../../../support/builders.ts';
+import { MINUTE, type World } from '../world.ts';
+import { step, type Step, worldOf } from './repack-world.ts';
 
 const SIZES = { big: { cpu: 80, price: 0.4 }, small: { cpu: 20, price: 0.12 } };
 const HOUR = 60 * MINUTE;
@@ -39,27 +35,6 @@ function withBig(world: World, ready = true): World {
     id === BIG && target.known ? { target: { ...target, value: 1 }, instances: [anInstance({ node: 'big-0' })] } : {},
   );
   return { ...grown, nodes: [...world.nodes, big] };
-}
-
-interface Step {
-  readonly world: World;
-  readonly memory?: RepackMemory;
-  readonly afterMs?: number;
-  readonly rules?: Partial<RepackPolicy>;
-  readonly podsWait?: boolean;
-  readonly inhibited?: string;
-}
-
-function step({ world, memory = NOTHING_REPACKED, afterMs = 0, rules = {}, podsWait = false, inhibited }: Step): RepackDecision {
-  const seen = observe(world);
-  const observation = { ...seen, nowMs: seen.nowMs + afterMs };
-  const snapshot = new ClusterSnapshot({ names: resourceNames });
-  snapshot.sync(observation.cluster);
-  if (world.policy === undefined) throw new Error('the world has prices');
-  const policy = { ...world.policy, repack: { ...DEFAULT_REPACK, minScore: 0.5, ...rules } };
-  const state = { ...aState(world.state), repacks: memory };
-  const context = makeScaleDownContext({ observation, state, policy, names: resourceNames, snapshot, inSequence: true });
-  return finishAtOnce(planRepacks({ context, names: resourceNames, plan: { unneeded: new Map(), inhibited }, podsWait }));
 }
 
 const begun = (world = four()) => step({ world }).memory;

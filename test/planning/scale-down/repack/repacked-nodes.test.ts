@@ -10,7 +10,7 @@ const HOUR = 60 * MINUTE;
 function repack(stage: RunningRepack['stage']): RunningRepack {
   return {
     set: {
-      remove: [{ node: 'p-0', group: P }],
+      remove: [{ node: 'p-0', group: P, condition: undefined }],
       add: { group: P, nodes: 1 },
       saved: { nodes: 0, cpuMillis: 0, perHour: 0.1 },
       pods: 1,
