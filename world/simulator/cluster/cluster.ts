@@ -21,6 +21,7 @@ import { startGarbageCollector } from './controllers/garbage-collector.ts';
 import { startKubeletPods } from './controllers/kubelet-pods.ts';
 import { startKubelets, type Kubelets } from './controllers/kubelets.ts';
 import { followMachine, startNodeLifecycle } from './controllers/node-lifecycle.ts';
+import { quarantine, reportCondition, type ReportedCondition } from './controllers/node-problems.ts';
 import { startDisruptionBudgets } from './controllers/pod-disruption-budgets.ts';
 import { startReplicaSets } from './controllers/replica-sets.ts';
 import { startVolumeAttachments } from './controllers/volume-attachments.ts';
@@ -104,6 +105,10 @@ interface ClusterControl {
   failNext(count: number, status: number, only?: { readonly verb?: string; readonly resource?: string }): void;
   /** A pod (`namespace/name`) has no network of its own: its port leads to a port of this machine. */
   listenInPod(pod: string, port: number, localPort: number): void;
+  /** What the node problem detector of a node reports. */
+  reportCondition(node: string, reported: ReportedCondition): void;
+  /** AKS leaves the node aside at an upgrade, since it could not drain it. */
+  quarantine(node: string): void;
   /** Makes the API server unreachable: it closes present and new connections. */
   pause(): void;
   resume(): void;
@@ -262,6 +267,8 @@ function controlOf(api: Api, server: ApiServer): ClusterControl {
       });
     },
     listenInPod: (pod, port, localPort) => server.listenInPod(pod, port, localPort),
+    reportCondition: (node, reported) => void reportCondition(api, node, reported),
+    quarantine: (node) => quarantine(api, node),
     pause: () => server.setReachable(false),
     resume: () => server.setReachable(true),
   };

@@ -3,10 +3,11 @@
  * the controllers. Must not know HTTP or ARM.
  */
 import type { SimulatedVm, VmChange } from '../../base/vm-feed.ts';
-import { timestamp, withCondition, type KubeObject, type NodeObject } from '../store/objects.ts';
+import { timestamp, type KubeObject, type NodeObject } from '../store/objects.ts';
 import { isRecord } from '../store/patches.ts';
 import { storedType } from '../store/resource-types.ts';
 import { recordEvent, type ControllerContext } from '../base/controller-context.ts';
+import { reportCondition } from './node-problems.ts';
 import { cloudLabels, liveConditions, nodeDraft, NOT_READY, UNINITIALIZED, zoneOf } from './node-object.ts';
 
 /** Which kubelets are alive: the pod workers query it, VM events change it. */
@@ -148,16 +149,11 @@ function initialize({ api }: ControllerContext, machine: SimulatedVm): void {
 /** Writes the condition that AKS's node problem detector sets when the metadata service shows a `Preempt` event. */
 function reportPreemption({ api }: ControllerContext, machine: SimulatedVm, notBeforeMs: number): void {
   const message = `Preempt Scheduled: ${new Date(notBeforeMs).toUTCString()}`;
-  const nowMs = api.timers.now();
-  const time = { lastHeartbeatTime: timestamp(nowMs), lastTransitionTime: timestamp(nowMs) };
-  const reported = api.modify(NODES, { namespace: undefined, name: machine.hostName }, 'status', (current) => {
-    const { status } = current as NodeObject;
-    const condition = { type: 'PreemptScheduled', status: 'True', reason: 'PreemptScheduled', message, ...time } as const;
-    return { ...current, status: { ...status, conditions: withCondition(status.conditions, condition) } };
-  });
-  if (!reported.ok) return;
+  const reported = { type: 'PreemptScheduled', status: 'True', reason: 'PreemptScheduled', message } as const;
+  const node = reportCondition(api, machine.hostName, reported);
+  if (node === undefined) return;
   const component = 'custom-scheduledevents-plugin-monitor';
-  recordEvent(api, reported.value, { type: 'Warning', reason: 'PreemptScheduled', message, component });
+  recordEvent(api, node, { type: 'Warning', reason: 'PreemptScheduled', message, component });
 }
 
 /** Writes the CSINode after AKS's storage drivers registered with the kubelet. File shares are not attached and have no limit. */

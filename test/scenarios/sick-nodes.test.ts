@@ -1,0 +1,77 @@
+/** Sick nodes in virtual time: a new node comes first, then the sick one goes; too many are left; quarantined ones are named. */
+import { writeFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { startedWorld, type VirtualRun } from '../support/virtual-world.ts';
+import { aPool, bound, budget, capacity, deployment, events, MINUTE, pending, worldOf } from './support.ts';
+
+const POOLS = ['one', 'many', 'aside'] as const;
+const XID = { type: 'XIDErrors', reason: 'XidErrorsPresent', message: 'XID 79' } as const;
+
+async function configFile(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'sick-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const file = join(folder, 'config.yaml');
+  const pools = ['one', 'many'].map((name) => `  - { name: ${name}, sickNodes: { presets: [gpu] } }\n`).join('');
+  writeFileSync(file, `scaleUp: { prices: { Standard_D4s_v5: 0.25 } }\nnodeGroupOptions:\n${pools}`);
+  return file;
+}
+
+const nodesOf = (run: VirtualRun, pool: string) =>
+  run.world.cluster.store
+    .nodes()
+    .filter((node) => node.metadata.labels?.['kubernetes.azure.com/agentpool'] === pool)
+    .map((node) => node.metadata.name)
+    .sort();
+
+/** Each pool has three nodes, and a workload that fills them. */
+async function worldWithPools(): Promise<VirtualRun> {
+  const run = await startedWorld({
+    spec: worldOf(POOLS.map((name) => aPool({ name, count: 3, min: 3, max: 6 }))),
+    flags: ['--scale-down-delay-after-add=1m', '--scan-interval=20s', `--config=${await configFile()}`],
+  });
+  for (const name of POOLS) {
+    const spec = { nodeSelector: { 'kubernetes.azure.com/agentpool': name } };
+    run.world.cluster.apply(deployment({ name, replicas: 3, cpu: '3', spec }));
+  }
+  run.world.cluster.apply(budget('one', 1));
+  await run.until('the pods run', () => POOLS.every((name) => bound(run, name) === 3), 10 * MINUTE);
+  return run;
+}
+
+it('makes way for a new node, unless too many of its pool are sick, over a restart; a quarantined node is no working one', async () => {
+  const run = await worldWithPools();
+  const { control } = run.world.cluster;
+  const [sick = ''] = nodesOf(run, 'one');
+  const [first = '', second = ''] = nodesOf(run, 'many');
+  const [aside = ''] = nodesOf(run, 'aside');
+  for (const node of [sick, first, second]) control.reportCondition(node, { ...XID, status: 'True' });
+  control.quarantine(aside);
+
+  await run.advance(9 * MINUTE);
+  expect([capacity(run, 'one'), nodesOf(run, 'one').includes(sick)]).toEqual([3, true]);
+  await run.until('the new node is requested', () => capacity(run, 'one') === 4, 10 * MINUTE);
+  run.killDaemon();
+  await run.startDaemon();
+  await run.until('the sick node is gone', () => !nodesOf(run, 'one').includes(sick), 60 * MINUTE);
+  expect([bound(run, 'one'), capacity(run, 'one'), pending(run)]).toEqual([3, 3, 0]);
+  await run.until('it says so', () => events(run, 'SickNodeReplaced').length > 0, 10 * MINUTE);
+  expect(events(run, 'SickNodeReplaced').join()).toMatch(
+    /vmss000000 makes way for 1 new node of aks-one-\S+: sick \(XIDErrors=True\), 1 pod moves/,
+  );
+
+  expect([capacity(run, 'many'), nodesOf(run, 'many').slice(0, 2)]).toEqual([3, [first, second]]);
+  expect(events(run, 'SickNodeKept').join()).toMatch(
+    /2 of 3 nodes of pool aks-many-\S+ are sick, more than 1 \(20 %\): none of them is replaced/,
+  );
+  // One is well again: the other may go.
+  control.reportCondition(first, { ...XID, status: 'False' });
+  await run.until('the other one makes way', () => !nodesOf(run, 'many').includes(second), 60 * MINUTE);
+  expect([bound(run, 'many'), nodesOf(run, 'many').includes(first)]).toEqual([3, true]);
+
+  // Its place is taken by a new node: the minimum is a number of working nodes.
+  expect([capacity(run, 'aside'), nodesOf(run, 'aside').includes(aside)]).toEqual([4, true]);
+  expect(run.world.violations()).toEqual([]);
+});
