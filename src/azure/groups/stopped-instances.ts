@@ -29,8 +29,10 @@ interface PowerChange {
   joined: boolean;
 }
 
-/** A start is remembered for as long as its node may take to be ready. */
+/** For so long a started instance is as young as its start. */
 const REMEMBERED_MS = 60 * 60_000;
+/** A node that was started and is not ready by then is an unready node. */
+const NODE_AWAITED_MS = 20 * 60_000;
 /** A change in progress for longer than this counts as lost. */
 const LOST_AFTER_MS = 30 * 60_000;
 /** A stopped node shows its last readiness for this time at most, milliseconds. */
@@ -145,7 +147,7 @@ export class StoppedInstances {
     if (change?.direction !== 'start' || change.joined) return false;
     const ageMs = this.#deps.clock.now() - change.begunAtMs;
     const isReady = ready && (sinceMs >= change.begunAtMs || ageMs > STALE_READY_MS);
-    change.joined = (isReady && state === 'up') || ageMs > REMEMBERED_MS;
+    change.joined = (isReady && state === 'up') || ageMs > NODE_AWAITED_MS;
     return !change.joined;
   }
 

@@ -151,7 +151,7 @@ async function sendStart(
     const error = asAutoscalerError(thrown);
     const isLost = isEffectUnknown(error);
     mutation.settle(isLost ? 'unknown' : 'refused');
-    return isLost ? afterLostAnswer(deps, group, { rows, error }, signal) : afterRefusal(deps, group, error);
+    return isLost ? afterLostAnswer(deps, group, { rows, error }, signal) : afterRefusal(deps, group, { rows, error });
   }
 }
 
@@ -170,14 +170,18 @@ async function afterLostAnswer(
 }
 
 /** What is against the request alone, or against all requests now, ends the increase. For the rest, new instances are created. */
-function afterRefusal(deps: WriteDeps, group: RegisteredGroup, error: AutoscalerError): number | AnsweredIncrease {
+function afterRefusal(
+  deps: WriteDeps,
+  group: RegisteredGroup,
+  { rows, error }: { readonly rows: readonly StoppedRow[]; readonly error: AutoscalerError },
+): number | AnsweredIncrease {
   if (error.code === HELD_BACK) return busy(group, error.message);
   if (isOperationInProgress(error)) {
     deps.ownWrites.backoffs.recordInProgress(group.key, error, deps.clock.now());
     return busy(group, error.message);
   }
   if (error.kind === 'throttled' || error.kind === 'unavailable') return { kind: 'failed', group: group.id, error };
-  closeStarts(deps, group, `${error.code ?? error.kind}: ${error.message}`);
+  closeStarts(deps, group, keysOf(rows), error.code === undefined ? error.message : `${error.code}: ${error.message}`);
   return 0;
 }
 
@@ -188,16 +192,14 @@ function noteEnd(
 ): void {
   if (end.kind === 'succeeded') deps.stopped.openStarts(group.key);
   if (end.kind !== 'failed' || isPreempted(end.failure)) return;
-  const message = `${end.failure.code}: ${end.failure.message}`;
-  const untilMs = closeStarts(deps, group, message);
-  deps.recordEvent({ kind: 'start-failed', group: group.id, instances: keys, message, untilMs, atMs: deps.clock.now() });
+  closeStarts(deps, group, keys, `${end.failure.code}: ${end.failure.message}`);
 }
 
-/** @returns until when new instances are created instead, milliseconds since the epoch. */
-function closeStarts(deps: WriteDeps, group: RegisteredGroup, message: string): number {
+/** New instances are created instead for a while. */
+function closeStarts(deps: WriteDeps, group: RegisteredGroup, instances: readonly InstanceKey[], message: string): void {
   const { untilMs } = deps.stopped.closeStarts(group.key, message);
   deps.log.warn({ nodeGroup: group.id, reason: message, until: new Date(untilMs).toISOString() }, 'Stopped instances could not be started');
-  return untilMs;
+  deps.recordEvent({ kind: 'start-failed', group: group.id, instances, message, untilMs, atMs: deps.clock.now() });
 }
 
 async function postStart(

@@ -43,7 +43,8 @@ export async function observeLive(input: Omit<ConnectInput, 'signal'>, signal: A
     const memory = await reading;
     if (memory !== undefined) cloud.noteStartTimes(memory.readyTimes);
     const nowMs = input.clock.now();
-    const cluster = kubernetes.reader.observe(nowMs);
+    const whole = kubernetes.reader.observe(nowMs);
+    const cluster = cloud.withoutStopped?.(whole) ?? whole;
     const observation = { loopId: 1, nowMs, cluster, cloud: cloud.observe(cluster, nowMs) };
     return {
       observation,

@@ -11,11 +11,11 @@ export function describeStopped({ stopped }: Pick<NodeGroup, 'stopped'>): string
     const sinceMs = Math.min(...instances.map((instance) => instance.sinceMs));
     parts.push(`the oldest since ${new Date(sinceMs).toISOString()} or before`, `Azure bills ${describeDisks(stopped)}`);
   }
-  parts.push(
-    startsClosed === undefined
-      ? 'the next increase starts them first'
-      : `new instances are created until ${new Date(startsClosed.untilMs).toISOString()}, since a start failed: ${startsClosed.message}`,
-  );
+  if (instances.length > 0 && startsClosed === undefined) parts.push('the next increase starts them first');
+  if (startsClosed !== undefined)
+    parts.push(
+      `new instances are created until ${new Date(startsClosed.untilMs).toISOString()}, since a start failed: ${startsClosed.message}`,
+    );
   return parts.join('; ');
 }
 
