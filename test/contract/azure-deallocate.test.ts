@@ -4,6 +4,7 @@ import type { InstanceKey } from '../../src/domain/ids.ts';
 import { stoppedInstances, type Instance } from '../../src/domain/node-group.ts';
 import type { DeleteOutcome } from '../../src/domain/outcome.ts';
 import type { AzureOptions } from '../../src/azure/arm/options.ts';
+import { seededRandom } from '../../src/lib/random.ts';
 import { aCluster, aNode } from '../support/builders.ts';
 import { meet, SPEC, type Meeting } from '../azure/meeting.ts';
 import type { PoolSpec, WorldSpec } from '../../world/simulator/base/world-spec.ts';
@@ -210,6 +211,29 @@ describe('a removal of more than may be stopped', () => {
     expect(outcomes.map(({ kind }) => kind).sort()).toEqual(['accepted', 'refused']);
     await m.pass(3 * MINUTE);
     expect(inAzure(m)).toEqual({ capacity: 4, running: 3, stopped: 1 });
+  });
+});
+
+describe('any order of increases and removals', () => {
+  it('keeps the minimum and the maximum of what runs, and the maximum of what is stopped', async () => {
+    const limits = { min: 2, max: 5 };
+    const m = await started({ ...ON, maxStoppedInstances: 2 }, worldWith(limits));
+    const random = seededRandom(11);
+    const isUp = (power: string): boolean => power === 'running' || power === 'starting';
+    for (let step = 0; step < 14; step++) {
+      const count = 1 + Math.floor(random() * 3);
+      const size = seen(m).size ?? 0;
+      if (random() < 0.5) await m.drive(m.increase(m.group('general'), count));
+      else if (runningKeys(m, count).length > 0) await stop(m, count);
+      await m.pass(random() < 0.5 ? 20_000 : 4 * MINUTE);
+      const now = seen(m).size ?? size;
+      const instances = m.arm.control.state().sets.find(({ pool }) => pool === 'general')?.instances ?? [];
+      const stopped = instances.filter(({ power }) => power === 'deallocated' || power === 'deallocating').length;
+      expect({ step, now, isRight: now >= limits.min && now <= limits.max && stopped <= 2 }).toEqual({ step, now, isRight: true });
+      expect(instances.filter(({ power }) => isUp(power)).length).toBeLessThanOrEqual(limits.max);
+    }
+    await m.pass(6 * MINUTE);
+    expect([seen(m).running, m.violations.list()]).toEqual([seen(m).size, []]);
   });
 });
 
