@@ -2,6 +2,7 @@
  * The write-safety rules. They check what clients do to capacity and instances, not what clients report. They do not apply to
  * foreign writers (people, AKS itself).
  */
+import { pick } from '../http/json.ts';
 import type { Principal } from '../http/messages.ts';
 import type { ManualScale } from './agent-pool-document.ts';
 import { limitsOf } from './agent-pool-limits.ts';
@@ -33,7 +34,7 @@ export function checkCapacityWrite(world: ArmWorld, set: ScaleSet, change: Capac
     const wrong = after < before ? whyDecreaseIsWrong(world, set, change) : undefined;
     if (wrong !== undefined) report('capacity-lowered-by-put', `${summary}, ${wrong}`);
     const { max } = limitsOf(set.pool, set.document);
-    if (after > before && after > max) report('above-max', `${summary}; the maximum is ${max}`);
+    if (after > before && after - stoppedIn(world, set) > max) report('above-max', `${summary}; the maximum is ${max}`);
     if (history.foreignRevision > (history.seen.get(principal.clientId) ?? 0)) {
       report('lost-update', `${summary} without having read the change of another writer`);
     }
@@ -106,6 +107,13 @@ export function checkRemoval(world: ArmWorld, owner: { readonly name: string; re
   if (capacityAfter < owner.min && vms.some((vm) => vm.provisioningState !== 'Failed')) {
     report('below-min', `${principal.clientId} deleted down to ${capacityAfter}; the minimum is ${owner.min}`);
   }
+}
+
+/** VMs that count in the capacity and not as nodes: AKS leaves them out of the count of a pool that deallocates. */
+function stoppedIn(world: ArmWorld, set: ScaleSet): number {
+  const pool = world.agentPools.get(set.pool.name.toLowerCase());
+  if (pick(pool?.properties, 'scaleDownMode') !== 'Deallocate') return 0;
+  return [...set.vms.values()].filter(({ power }) => power === 'deallocated' || power === 'deallocating').length;
 }
 
 /** Records the capacity change of a delete. A foreign delete counts as another writer's change. */
