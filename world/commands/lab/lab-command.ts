@@ -31,7 +31,7 @@ import { findScenario, loadScenario, type LoadedScenario } from './scenario-sour
 const HELP = `Compare policies in a simulated AKS cluster before money is spent. Nothing real is read or written.
 
 Usage: lab run SCENARIO --policy FILE [--policy FILE] [OPTIONS]
-       lab savings [--study NAME] [--seeds N] [--first-seed N] [--days N] [--jobs N] [--out FILE]
+       lab savings [--study NAME] [--seeds N] [--first-seed N] [--jobs N] [--out FILE]
 
 \`lab savings\` prints what each feature that is about money brings, as pairs of runs with and without it;
 --out FILE keeps the figures as JSON. Exit code 1 if a pod was moved twice in an hour, or a write was unsafe.

@@ -153,7 +153,7 @@ function limitsOf(text: string): readonly [pool: string, limits: PoolLimits] {
   throw configError(`--limits is "${text}"; it must be POOL=MIN:MAX, such as general=1:10.`);
 }
 
-export function daysOf(text: string): number {
+function daysOf(text: string): number {
   const days = Number(text);
   if (/^\d+(\.\d+)?$/.test(text) && days > 0 && days <= MOST_DAYS) return days;
   throw configError(`--days is "${text}"; it must be a number above 0, at most ${MOST_DAYS}.`);

@@ -13,17 +13,16 @@ import { NO_CONTRACT } from '../../lab/judge/price-list.ts';
 import type { RunResult } from '../../lab/judge/run-figures.ts';
 import { SAVING_STUDIES, type SavingStudy, type StudySide } from '../../lab/studies/saving-studies.ts';
 import { studyFigures, studyProblems, type StudyResults, studyTable } from '../../lab/studies/study-table.ts';
-import { daysOf, wholeNumber } from './lab-options.ts';
+import { wholeNumber } from './lab-options.ts';
 import { runAll, type RunOrder, type StartRun } from './run-orders.ts';
 
 const EXIT_STOPPED = 130;
 const DEFAULT_SEEDS = 3;
-const DEFAULT_DAYS = 1;
+const HOUR_MS = 3_600_000;
 
 interface SavingsOptions {
   readonly studies: readonly SavingStudy[];
   readonly seeds: readonly number[];
-  readonly days: number;
   readonly jobs: number;
   /** The file for the results; undefined: none. */
   readonly out: string | undefined;
@@ -52,7 +51,6 @@ function parse(argv: readonly string[]): SavingsOptions {
   return {
     studies: values.study === undefined ? SAVING_STUDIES : values.study.map(studyOf),
     seeds: Array.from({ length: count }, (_, at) => first + at),
-    days: values.days === undefined ? DEFAULT_DAYS : daysOf(values.days),
     jobs: values.jobs === undefined ? availableParallelism() : wholeNumber('--jobs', values.jobs, { least: 1, most: 256 }),
     out: values.out,
   };
@@ -62,7 +60,7 @@ function parsed(argv: readonly string[]) {
   const text = { type: 'string' } as const;
   const study = { type: 'string', multiple: true } as const;
   try {
-    return parseArgs({ args: [...argv], options: { study, seeds: text, 'first-seed': text, days: text, jobs: text, out: text } });
+    return parseArgs({ args: [...argv], options: { study, seeds: text, 'first-seed': text, jobs: text, out: text } });
   } catch (cause) {
     throw wrongArguments(cause, 'lab');
   }
@@ -82,11 +80,9 @@ interface RunDeps {
 }
 
 /** undefined: a signal stopped the runs. */
-async function resultsOf({ studies, seeds, days, jobs }: SavingsOptions, deps: RunDeps): Promise<StudyResults | undefined> {
+async function resultsOf({ studies, seeds, jobs }: SavingsOptions, deps: RunDeps): Promise<StudyResults | undefined> {
   const sides = new Map(studies.flatMap((study) => [study.without, study.with]).map((side) => [keyOf(side), side]));
-  const orders = seeds.flatMap((seed) =>
-    [...sides.values()].map((side, at) => orderOf(side, { seed, days, name: `p${at}`, dir: deps.dir })),
-  );
+  const orders = seeds.flatMap((seed) => [...sides.values()].map((side, at) => orderOf(side, { seed, name: `p${at}`, dir: deps.dir })));
   const runs = await runUntilStopped(orders, jobs, deps);
   if (runs === undefined) return undefined;
   const bySide = new Map(
@@ -100,24 +96,22 @@ async function resultsOf({ studies, seeds, days, jobs }: SavingsOptions, deps: R
     return figures === undefined ? [] : [figures];
   };
   return {
-    command: commandOf({ seeds, days }),
+    command: commandOf(seeds),
     seeds,
-    hours: days * 24,
     currency: 'USD',
     studies: studies.map((study) => {
       const pairs = seeds.flatMap((seed) =>
         figuresOf(study.without, seed).flatMap((without) => figuresOf(study.with, seed).map((other) => ({ without, with: other }))),
       );
-      return { name: study.name, what: study.what, scenario: study.with.scenario, figures: studyFigures(pairs) };
+      return { name: study.name, what: study.what, scenario: study.with.scenario, hours: study.with.hours, figures: studyFigures(pairs) };
     }),
   };
 }
 
-function commandOf({ seeds, days }: Pick<SavingsOptions, 'seeds' | 'days'>): string {
+function commandOf(seeds: readonly number[]): string {
   const more = [
     ...(seeds.length === DEFAULT_SEEDS ? [] : [` --seeds ${seeds.length}`]),
     ...(seeds[0] === 1 ? [] : [` --first-seed ${seeds[0] ?? 1}`]),
-    ...(days === DEFAULT_DAYS ? [] : [` --days ${days}`]),
   ];
   return `npm run --silent cli -- lab savings${more.join('')}`;
 }
@@ -128,17 +122,16 @@ function keyOf({ scenario, config }: StudySide): string {
 
 interface OrderInput {
   readonly seed: number;
-  readonly days: number;
   readonly name: string;
   readonly dir: string;
 }
 
 /** JSON is YAML. */
-function orderOf({ scenario, config }: StudySide, { seed, days, name, dir }: OrderInput): RunOrder {
+function orderOf({ scenario, fromHour, hours, config }: StudySide, { seed, name, dir }: OrderInput): RunOrder {
   const file = join(dir, `${name}.yaml`);
   writeFileSync(file, JSON.stringify(config));
   return {
-    scenario: { name: scenario, path: undefined, days, window: undefined, limits: {} },
+    scenario: { name: scenario, path: undefined, days: 1, window: { fromMs: fromHour * HOUR_MS, durationMs: hours * HOUR_MS }, limits: {} },
     seed,
     contestant: { kind: 'policy', name, file },
     contract: NO_CONTRACT,

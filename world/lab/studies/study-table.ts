@@ -21,17 +21,15 @@ interface Pair {
 
 export interface StudyFigure {
   readonly key: FigureKey;
-  /** Medians over the seeds. */
-  readonly without: number;
-  readonly with: number;
-  /** Of the seeds' own differences, `with` minus `without`. */
-  readonly difference: { readonly median: number; readonly least: number; readonly most: number };
+  /** In the order of the seeds. */
+  readonly values: readonly { readonly without: number; readonly with: number }[];
 }
 
 interface StudyResult {
   readonly name: string;
   readonly what: string;
   readonly scenario: string;
+  readonly hours: number;
   readonly figures: readonly StudyFigure[];
 }
 
@@ -39,22 +37,38 @@ export interface StudyResults {
   /** The command that made them. */
   readonly command: string;
   readonly seeds: readonly number[];
-  readonly hours: number;
   readonly currency: string;
   readonly studies: readonly StudyResult[];
 }
 
 /** At least one pair. */
 export function studyFigures(pairs: readonly Pair[]): readonly StudyFigure[] {
-  return FIGURES.filter(({ key }) => SHOWN.includes(key)).map(({ key, of }) => {
-    const differences = pairs.map((pair) => of(pair.with) - of(pair.without));
-    return {
-      key,
-      without: median(pairs.map((pair) => of(pair.without))),
-      with: median(pairs.map((pair) => of(pair.with))),
-      difference: { median: median(differences), least: Math.min(...differences), most: Math.max(...differences) },
-    };
-  });
+  return FIGURES.filter(({ key }) => SHOWN.includes(key)).map(({ key, of }) => ({
+    key,
+    values: pairs.map((pair) => ({ without: of(pair.without), with: of(pair.with) })),
+  }));
+}
+
+interface Summary {
+  /** Medians over the seeds. */
+  readonly without: number;
+  readonly with: number;
+  /** Of the seeds' own differences, `with` minus `without`. */
+  readonly median: number;
+  readonly least: number;
+  readonly most: number;
+}
+
+function summaryOf({ figures }: StudyResult, wanted: FigureKey): Summary {
+  const values = figures.find(({ key }) => key === wanted)?.values ?? [];
+  const differences = values.map((each) => each.with - each.without);
+  return {
+    without: median(values.map(({ without }) => without)),
+    with: median(values.map((each) => each.with)),
+    median: median(differences),
+    least: Math.min(...differences),
+    most: Math.max(...differences),
+  };
 }
 
 /** Of an even number, the mean of the two in the middle. */
@@ -79,7 +93,7 @@ export function studyTable({ studies, currency }: StudyResults): readonly string
   return [
     rowOf(columns),
     rowOf(columns.map(() => '---')),
-    ...studies.map((study) => rowOf([study.what, study.scenario, ...keys.map((key) => cellOf(study, key))])),
+    ...studies.map((study) => rowOf([study.what, `${study.scenario}, ${study.hours} h`, ...keys.map((key) => cellOf(study, key))])),
   ];
 }
 
@@ -88,16 +102,14 @@ function rowOf(cells: readonly string[]): string {
 }
 
 /** `92.1 → 80.4, -12.7 % (-14.0 to -11.2)`; where nothing was before, or for few, numbers in place of percent. */
-function cellOf({ figures }: StudyResult, key: FigureKey): string {
-  const figure = figures.find((each) => each.key === key);
-  if (figure === undefined) return '';
-  const { without, difference } = figure;
-  const values = `${shown(without)} → ${shown(figure.with)}`;
-  if (difference.least === 0 && difference.most === 0) return `${shown(without)}, the same`;
+function cellOf(study: StudyResult, key: FigureKey): string {
+  const { without, with: turnedOn, median: difference, least, most } = summaryOf(study, key);
+  if (least === 0 && most === 0) return `${shown(without)}, the same`;
+  const values = `${shown(without)} → ${shown(turnedOn)}`;
   const isShare = key === 'costPerDay' || key === 'pendingPerDay';
-  if (!isShare || without === 0) return `${values} (${signed(difference.least, 0)} to ${signed(difference.most, 0)})`;
+  if (!isShare || without === 0) return `${values} (${signed(least, 0)} to ${signed(most, 0)})`;
   const percent = (value: number): string => signed((100 * value) / without, 1);
-  return `${values}: ${percent(difference.median)} % (${percent(difference.least)} to ${percent(difference.most)})`;
+  return `${values}: ${percent(difference)} % (${percent(least)} to ${percent(most)})`;
 }
 
 function shown(value: number): string {
@@ -111,16 +123,20 @@ function signed(value: number, decimals: number): string {
 
 /** What no policy may do, as sentences; empty if no run did. Pending pods may wait at most this share longer where repacking is turned on. */
 export function studyProblems({ studies }: StudyResults): readonly string[] {
-  return studies.flatMap(({ name, figures }) => {
-    const valueOf = (key: FigureKey): StudyFigure | undefined => figures.find((each) => each.key === key);
-    const [twice, unsafe, pending] = [valueOf('movedTwicePerDay'), valueOf('violations'), valueOf('pendingPerDay')];
+  return studies.flatMap((study) => {
+    const { name } = study;
+    const [twice, unsafe, pending] = [
+      summaryOf(study, 'movedTwicePerDay'),
+      summaryOf(study, 'violations'),
+      summaryOf(study, 'pendingPerDay'),
+    ];
     return [
-      ...(unsafe !== undefined && unsafe.with > 0 ? [`${name}: ${shown(unsafe.with)} unsafe writes`] : []),
-      ...(name.startsWith('repack') && (twice?.difference.most ?? 0) > 0
-        ? [`${name}: ${signed(twice?.difference.most ?? 0, 0)} pods a day were moved twice within an hour`]
+      ...(unsafe.with > 0 ? [`${name}: ${shown(unsafe.with)} unsafe writes`] : []),
+      ...(name.startsWith('repack') && twice.most > 0
+        ? [`${name}: ${signed(twice.most, 0)} pods a day were moved twice within an hour`]
         : []),
-      ...(name.startsWith('repack') && pending !== undefined && pending.difference.median > pending.without * MOST_MORE_PENDING
-        ? [`${name}: ${signed(pending.difference.median, 0)} pod-minutes a day more pending, ${shown(pending.without)} without`]
+      ...(name.startsWith('repack') && pending.median > pending.without * MOST_MORE_PENDING
+        ? [`${name}: ${signed(pending.median, 0)} pod-minutes a day more pending, ${shown(pending.without)} without`]
         : []),
     ];
   });

@@ -57,10 +57,10 @@ describe('lab savings', () => {
   });
 
   it('runs each side once for each seed, although several pairs have it, and compares seed by seed', async () => {
-    const { code, out, orders } = await savings(['--study', 'prices', '--study', 'repack', '--seeds', '2', '--days', '0.5', '--jobs', '1']);
+    const { code, out, orders } = await savings(['--study', 'prices', '--study', 'repack', '--seeds', '2', '--jobs', '1']);
     expect(code).toBe(0);
     expect(orders.map(({ contestant, seed }) => `${contestant.name} ${seed}`)).toEqual(['p0 1', 'p1 1', 'p2 1', 'p0 2', 'p1 2', 'p2 2']);
-    expect(orders[0]?.scenario).toMatchObject({ name: 'office-week', days: 0.5 });
+    expect(orders[0]?.scenario).toMatchObject({ name: 'office-week', days: 1, window: { fromMs: 0, durationMs: 86_400_000 } });
     expect(out.split('\n').filter((line) => line.startsWith('| repacking'))).toEqual([
       expect.stringContaining('| 102 → 81.5: -19.7 % (-19.7 to -19.7) |'),
     ]);
@@ -74,7 +74,6 @@ describe('lab savings', () => {
     expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({
       command: 'npm run --silent cli -- lab savings --seeds 1',
       seeds: [1],
-      hours: 24,
     });
   });
 

@@ -9,9 +9,8 @@ const pending = (podSeconds: number) => ({ pods: 1, podSeconds, p50Seconds: 0, p
 const resultsOf = (name: string, pairs: Parameters<typeof studyFigures>[0]): StudyResults => ({
   command: 'lab savings',
   seeds: [1, 2, 3],
-  hours: 24,
   currency: 'USD',
-  studies: [{ name, what: 'repacking', scenario: 'office-week', figures: studyFigures(pairs) }],
+  studies: [{ name, what: 'repacking', scenario: 'office-week', hours: 24, figures: studyFigures(pairs) }],
 });
 
 describe('the table of pairs of runs', () => {
@@ -22,7 +21,7 @@ describe('the table of pairs of runs', () => {
       pairOf({ costPerDay: 90, evictions: 4 }, { costPerDay: 91, evictions: 9 }),
     ]);
     expect(studyTable(results).at(-1)).toBe(
-      '| repacking | office-week | 100 → 91: -10.0 % (-24.0 to +1.0) | 100, the same | 4 → 9 (+3 to +7) | 2, the same | 120, the same |',
+      '| repacking | office-week, 24 h | 100 → 91: -10.0 % (-24.0 to +1.0) | 100, the same | 4 → 9 (+3 to +7) | 2, the same | 120, the same |',
     );
   });
 
