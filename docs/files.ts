@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { differingDefaultsDocument } from './differing-defaults.ts';
 import { kubectlDocument } from './kubectl-verbs.ts';
 import { configurationDocument, metricsDocument } from './reference.ts';
+import { savingMoneyDocument } from './savings-table.ts';
 import { supportedVersionsDocument } from './supported-versions.ts';
 import { worldFaultsDocument } from './world-faults.ts';
 
@@ -15,6 +16,7 @@ export async function generatedDocuments(root: string): Promise<ReadonlyMap<stri
     [join('docs', 'metrics.md'), await metricsDocument()],
     [join('docs', 'kubectl.md'), kubectlDocument()],
     [join('docs', 'differing-defaults.md'), differingDefaultsDocument(root)],
+    [join('docs', 'saving-money.md'), savingMoneyDocument(root)],
     [join('docs', 'supported-versions.md'), supportedVersionsDocument(root)],
     [join('world', 'docs', 'faults.md'), worldFaultsDocument(root)],
   ]);

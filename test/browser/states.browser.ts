@@ -82,6 +82,14 @@ const SHADOW_REPORT: ShadowReport = {
       podMinutes: 0,
     },
   ],
+  repacking: {
+    atMs: START_MS - 1_200_000,
+    text: '41 nodes, 29 would do: 480 USD a week less',
+    nodes: 41,
+    needed: 29,
+    perHour: 2.86,
+    leftOut: ['3 nodes stay: BlockedByPod, NotReplicated (6.2 CPU unused)'],
+  },
   sizesWithoutPrice: [],
   assumptions: ['a node takes 3 min'],
 };
@@ -159,6 +167,7 @@ describe('the page says', () => {
       .toMatch(/would have cost 0\.20 more USD \(16\.7 %\) and saved 12 pod-minutes/);
     expect(new URL(tab.url()).searchParams.get('view')).toBe('report');
     const text = await tab.locator('#report').innerText();
+    expect(text).toMatch(/With repacking, as of .*: 41 nodes, 29 would do: 480 USD a week less, with what is removed anyway\./);
     expect(text).toContain('when the record begins: 2 pools, 2 disagreements');
     expect(text).toMatch(/Pending, pod-minutes\s+30\s+18\s+-12/);
     expect(text).toContain('compute, not reserve, 2 nodes: pool without capacity skipped');

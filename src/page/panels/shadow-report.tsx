@@ -53,15 +53,15 @@ function Compared({ report, span }: { readonly report: ShadowReport; readonly sp
         <p>
           <Scope report={report} />
         </p>
+        {repacking !== undefined && (
+          <p title={repacking.leftOut.join('\n')}>
+            With repacking, as of <Clock ms={repacking.atMs} />: {repacking.text}, with what is removed anyway.
+          </p>
+        )}
       </div>
       <div class="scroll">
         <Totals report={report} />
       </div>
-      {repacking !== undefined && (
-        <p title={repacking.leftOut.join('\n')}>
-          With repacking, as of <Clock ms={repacking.atMs} />: {repacking.text}, with what is removed anyway.
-        </p>
-      )}
       {disagreements.length > 0 && <Kinds all={disagreements} kind={kind} setKind={setKind} />}
       {disagreements.length > 0 && (
         <OneByOne all={disagreements.filter((each) => kind === undefined || each.kind === kind)} currency={currency} />

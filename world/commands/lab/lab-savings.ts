@@ -35,7 +35,7 @@ export async function runSavings(argv: readonly string[], terminal: Terminal, st
   try {
     const results = await resultsOf(options, { terminal, start, dir });
     if (results === undefined) return EXIT_STOPPED;
-    if (options.out !== undefined) writeFileSync(options.out, `${JSON.stringify(results, undefined, 1)}\n`);
+    if (options.out !== undefined) writeFileSync(options.out, `${JSON.stringify(results, undefined, 2)}\n`);
     const problems = studyProblems(results);
     terminal.out(`${[...studyTable(results), ...problems].join('\n')}\n`);
     return problems.length === 0 ? EXIT_OK : EXIT_FAILED;

@@ -93,23 +93,36 @@ export function studyTable({ studies, currency }: StudyResults): readonly string
   return [
     rowOf(columns),
     rowOf(columns.map(() => '---')),
-    ...studies.map((study) => rowOf([study.what, `${study.scenario}, ${study.hours} h`, ...keys.map((key) => cellOf(study, key))])),
+    ...studies.map((study) => rowOf([study.what, playedText(study), ...keys.map((key) => cellOf(study, key))])),
   ];
+}
+
+/** `office-week, 24 h, 3 seeds` */
+function playedText(study: StudyResult): string {
+  const { scenario, hours } = study;
+  const seeds = seedsOf(study);
+  return `${scenario}, ${hours} h, ${seeds} ${seeds === 1 ? 'seed' : 'seeds'}`;
+}
+
+function seedsOf({ figures }: StudyResult): number {
+  return figures[0]?.values.length ?? 0;
 }
 
 function rowOf(cells: readonly string[]): string {
   return `| ${cells.join(' | ')} |`;
 }
 
-/** `92.1 → 80.4, -12.7 % (-14.0 to -11.2)`; where nothing was before, or for few, numbers in place of percent. */
+/** `92.1 → 80.4: -12.7 % (-14.0 to -11.2)`; numbers in place of percent for counts, and where nothing was before. One seed has no range. */
 function cellOf(study: StudyResult, key: FigureKey): string {
   const { without, with: turnedOn, median: difference, least, most } = summaryOf(study, key);
   if (least === 0 && most === 0) return `${shown(without)}, the same`;
   const values = `${shown(without)} → ${shown(turnedOn)}`;
+  const isOne = seedsOf(study) === 1;
+  const range = (text: (value: number) => string): string => (isOne ? '' : ` (${text(least)} to ${text(most)})`);
   const isShare = key === 'costPerDay' || key === 'pendingPerDay';
-  if (!isShare || without === 0) return `${values} (${signed(least, 0)} to ${signed(most, 0)})`;
+  if (!isShare || without === 0) return `${values}${range((value) => signed(value, 0))}`;
   const percent = (value: number): string => signed((100 * value) / without, 1);
-  return `${values}: ${percent(difference)} % (${percent(least)} to ${percent(most)})`;
+  return `${values}: ${percent(difference)} %${range(percent)}`;
 }
 
 function shown(value: number): string {
