@@ -22,6 +22,8 @@ export interface Device {
   /** In base units. */
   readonly capacity: ByDomain<number>;
   readonly taints: readonly Taint[];
+  /** Its taints without those of rules about its pool or itself: what such a device of another node has. If absent, all of them. */
+  readonly usualTaints?: readonly Taint[];
   /** For a partition of a device: what it consumes of the whole. */
   readonly consumes: readonly CounterConsumption[];
   /** If set, why the device is not supported. */
@@ -103,6 +105,22 @@ export interface DeviceClaimRef {
   readonly name: string;
   readonly claim?: string;
   readonly template?: string;
+}
+
+const usual = new WeakMap<readonly DevicePool[], readonly DevicePool[]>();
+
+/** The pools as another node of the group has them: without what a rule says of these alone. The same object if there is no such rule. */
+export function usualPools(pools: readonly DevicePool[]): readonly DevicePool[] {
+  const known = usual.get(pools);
+  if (known !== undefined) return known;
+  const isSpecial = pools.some(({ devices }) => devices.some(({ usualTaints }) => usualTaints !== undefined));
+  const found = isSpecial ? pools.map((pool) => ({ ...pool, devices: pool.devices.map(usualDevice) })) : pools;
+  usual.set(pools, found);
+  return found;
+}
+
+function usualDevice({ usualTaints, ...device }: Device): Device {
+  return usualTaints === undefined ? device : { ...device, taints: usualTaints };
 }
 
 /** Identifies a device in the whole cluster. */

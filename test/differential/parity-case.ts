@@ -60,6 +60,7 @@ const RESOURCES: Readonly<Record<string, string>> = {
   ResourceSlice: 'resourceslices',
   ResourceClaim: 'resourceclaims',
   ResourceClaimTemplate: 'resourceclaimtemplates',
+  DeviceTaintRule: 'devicetaintrules',
   Service: 'services',
   ReplicaSet: 'replicasets',
   StatefulSet: 'statefulsets',

@@ -2,6 +2,7 @@
  * Makes the template of a new node from a node of the group, without what is particular to that node. Pure.
  * Idea: template.
  */
+import { usualPools } from '../../domain/devices.ts';
 import { isBeingRemoved, type Node } from '../../domain/node.ts';
 import {
   DELETION_CANDIDATE_TAINT,
@@ -45,7 +46,7 @@ export function templateFromNode(node: Node, source: TemplateSource): NodeTempla
     allocatable: node.allocatable,
     zones: source.zones.map((zone) => zoneName(source.location, zone)),
     // The name of a device's pool means nothing to claims.
-    ...(node.devices === undefined || node.devices.pools.length === 0 ? {} : { devicePools: node.devices.pools }),
+    ...(node.devices === undefined || node.devices.pools.length === 0 ? {} : { devicePools: usualPools(node.devices.pools) }),
     ...defined({ declaredFeatures: node.declaredFeatures }),
     source: 'live-node',
   };

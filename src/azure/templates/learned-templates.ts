@@ -4,7 +4,7 @@
  * pool.
  * Idea: evidence.
  */
-import type { DevicePool } from '../../domain/devices.ts';
+import { usualPools, type DevicePool } from '../../domain/devices.ts';
 import type { Labels } from '../../domain/labels.ts';
 import type { Node } from '../../domain/node.ts';
 import type { Pod } from '../../domain/pod.ts';
@@ -147,7 +147,7 @@ function ownRecords(node: Node): Pick<LearnedTemplate, 'attachLimits' | 'declare
 
 function devicePools({ devices }: Node): Pick<LearnedTemplate, 'devicePools'> {
   if (devices === undefined || devices.pools.length === 0) return {};
-  const pools = devices.pools.map(({ devices: members, ...pool }, at) => {
+  const pools = usualPools(devices.pools).map(({ devices: members, ...pool }, at) => {
     const name = `pool-${at}`;
     return { ...pool, name, devices: members.map((device) => ({ ...device, pool: name })) };
   });

@@ -29,6 +29,14 @@ export interface SliceJson extends ObjectJson {
   };
 }
 
+/** A part that is not given selects every device; without a selector, none is selected. */
+export interface DeviceTaintRuleJson extends ObjectJson {
+  readonly spec?: {
+    readonly deviceSelector?: { readonly driver?: string; readonly pool?: string; readonly device?: string } | null;
+    readonly taint?: { readonly key?: string; readonly value?: string; readonly effect?: string };
+  };
+}
+
 export interface DeviceRequestJson {
   readonly name?: string;
   readonly deviceClassName?: string;

@@ -17,7 +17,15 @@ import { DEVICE_CLAIMS, type Pod, type PodShape } from '../../domain/pod.ts';
 import { blockerIdentity, type ClaimBlocker } from '../../domain/volumes.ts';
 import type { DaemonSet } from '../../domain/workloads.ts';
 import { Interner, WeakInterner } from '../watch/interner.ts';
-import type { Allocation, ClaimRequests, ClaimTemplate, DeviceClass, ResourceClaim, Slice } from '../projection/devices.ts';
+import type {
+  Allocation,
+  ClaimRequests,
+  ClaimTemplate,
+  DeviceClass,
+  DeviceTaintRule,
+  ResourceClaim,
+  Slice,
+} from '../projection/devices.ts';
 import { defined } from '../../lib/defined.ts';
 
 export interface DeviceTables {
@@ -25,6 +33,8 @@ export interface DeviceTables {
   readonly classes: ReadonlyMap<string, DeviceClass>;
   readonly claims: ReadonlyMap<string, ResourceClaim>;
   readonly templates: ReadonlyMap<string, ClaimTemplate>;
+  /** Those that select devices. If absent, there are none. */
+  readonly taintRules?: ReadonlyMap<string, DeviceTaintRule | undefined>;
 }
 
 export interface Claiming {

@@ -12,6 +12,9 @@ import {
   projectDeviceClass,
   projectResourceClaim,
   projectSlice,
+  projectTaintRule,
+  type DeviceTaintRule,
+  withTaintRules,
 } from '../projection/devices.ts';
 import { Table } from '../watch/object-table.ts';
 import type { Source } from '../watch/reflector-options.ts';
@@ -31,6 +34,8 @@ export class KnownDevices {
   #last: { readonly given: Claiming; readonly version: number; readonly found: Claiming } | undefined;
   readonly #nodes = new WeakMap<Node, { readonly devices: NodeDevices; readonly node: Node }>();
   #devices: ReadonlyMap<string, NodeDevices> = new Map();
+  #rules: readonly DeviceTaintRule[] = [];
+  #taintedSlices = new WeakMap<Slice, Slice>();
 
   constructor(tables: DeviceTables) {
     this.#tables = tables;
@@ -97,9 +102,25 @@ export class KnownDevices {
     return made;
   }
 
+  #tainted(slice: Slice): Slice {
+    if (this.#rules.length === 0) return slice;
+    const known = this.#taintedSlices.get(slice) ?? withTaintRules(slice, this.#rules);
+    this.#taintedSlices.set(slice, known);
+    return known;
+  }
+
+  /** Slices keep what the rules made of them while the rules are the same. */
+  #readRules(): void {
+    const rules = [...(this.#tables.taintRules?.values() ?? [])].filter((rule) => rule !== undefined).sort(compareBy(({ name }) => name));
+    if (sameItems(rules, this.#rules)) return;
+    this.#rules = rules;
+    this.#taintedSlices = new WeakMap();
+  }
+
   #index(): void {
+    this.#readRules();
     const before = this.#published;
-    const slices = [...this.#tables.slices.values()];
+    const slices = [...this.#tables.slices.values()].map((slice) => this.#tainted(slice));
     this.#afar = slices.filter(({ node }) => node === undefined).flatMap(({ devices }) => devices);
     const byNode = Map.groupBy(
       slices.filter(({ node }) => node !== undefined),
@@ -195,11 +216,13 @@ export class WatchedDevices {
   readonly #classes = new Table({ keyOf: nameOf, project: (object) => projectDeviceClass(object) });
   readonly #claims = new Table({ keyOf: namespacedName, project: (object) => projectResourceClaim(object) });
   readonly #templates = new Table({ keyOf: namespacedName, project: (object) => projectClaimTemplate(object) });
+  readonly #taintRules = new Table({ keyOf: nameOf, project: (object) => projectTaintRule(object) });
   readonly #known = new KnownDevices({
     slices: this.#slices.items,
     classes: this.#classes.items,
     claims: this.#claims.items,
     templates: this.#templates.items,
+    taintRules: this.#taintRules.items,
   });
 
   sources(): readonly Source[] {
@@ -209,12 +232,13 @@ export class WatchedDevices {
       { resource: 'deviceclasses', path: `${API}/deviceclasses`, table: this.#classes, ...kind },
       { resource: 'resourceclaims', path: `${API}/resourceclaims`, table: this.#claims, ...kind },
       { resource: 'resourceclaimtemplates', path: `${API}/resourceclaimtemplates`, table: this.#templates, ...kind },
+      { resource: 'devicetaintrules', path: `${API}/devicetaintrules`, table: this.#taintRules, ...kind, onlyFor: 'device-taints' },
     ];
   }
 
   /** `trouble` says why pods with device claims cannot be evaluated now. If undefined, they can. */
   resolve<View extends Claiming>(view: View, trouble: string | undefined): View {
-    const changed = [this.#slices, this.#classes, this.#claims, this.#templates].filter((table) => table.takeChanged());
+    const changed = [this.#slices, this.#classes, this.#claims, this.#templates, this.#taintRules].filter((table) => table.takeChanged());
     if (changed.length > 0) this.#known.changed();
     this.#known.setTrouble(trouble);
     return this.#known.resolve(view);

@@ -30,7 +30,7 @@ export const CLUSTER_RULES: readonly Rule[] = [
   // Used only if the cluster serves these kinds.
   {
     apiGroups: ['resource.k8s.io'],
-    resources: ['resourceslices', 'deviceclasses', 'resourceclaims', 'resourceclaimtemplates'],
+    resources: ['resourceslices', 'deviceclasses', 'resourceclaims', 'resourceclaimtemplates', 'devicetaintrules'],
     verbs: ['list', 'watch'],
   },
   // Used only if a pod names a group of pods that start together.

@@ -12,6 +12,7 @@ export const PATHS: readonly (readonly [kind: string, path: (namespace: string) 
   ['PersistentVolume', () => '/api/v1/persistentvolumes'],
   ['PersistentVolumeClaim', (namespace) => `/api/v1/namespaces/${namespace}/persistentvolumeclaims`],
   ['DeviceClass', () => `${DEVICES}/deviceclasses`],
+  ['DeviceTaintRule', () => `${DEVICES}/devicetaintrules`],
   ['ResourceSlice', () => `${DEVICES}/resourceslices`],
   ['ResourceClaimTemplate', (namespace) => `${DEVICES}/namespaces/${namespace}/resourceclaimtemplates`],
   ['ResourceClaim', (namespace) => `${DEVICES}/namespaces/${namespace}/resourceclaims`],
@@ -27,7 +28,7 @@ export const PATHS: readonly (readonly [kind: string, path: (namespace: string) 
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
   apps: ['ReplicaSet', 'StatefulSet'],
   'storage.k8s.io': ['StorageClass', 'CSIDriver', 'CSINode'],
-  'resource.k8s.io': ['DeviceClass', 'ResourceSlice', 'ResourceClaimTemplate', 'ResourceClaim'],
+  'resource.k8s.io': ['DeviceClass', 'DeviceTaintRule', 'ResourceSlice', 'ResourceClaimTemplate', 'ResourceClaim'],
 };
 
 export function pathOf({ kind, metadata }: ParityObject): string {

@@ -1,6 +1,7 @@
 /** Random devices and claims of them (dynamic resource allocation), as drivers and people write them. */
 import * as fc from 'fast-check';
 import type { ParityObject } from '../../differential/parity-case.ts';
+import { MINOR_VARIABLE } from '../given.ts';
 import type { Question } from './random-cases.ts';
 
 const DRIVER = 'gpu.example.com';
@@ -92,6 +93,16 @@ const story = fc.record({
   nodes: fc.array(node, { minLength: 1, maxLength: 4 }),
   claims: fc.tuple(shared, shared, shared, shared),
   templates: fc.tuple(ask, ask, ask, ask, ask),
+  /** A taint that an administrator gives to devices; served since 1.37. */
+  rule: fc.constantFrom(
+    undefined,
+    undefined,
+    undefined,
+    { driver: DRIVER },
+    { driver: DRIVER, pool: 'n-0' },
+    { device: 'gpu-1' },
+    { driver: 'nic.example.com' },
+  ),
   pending: fc.array(
     fc.record({
       claims: fc.uniqueArray(fc.constantFrom(...TEMPLATES, ...CLAIMS), { minLength: 1, maxLength: 2 }),
@@ -110,6 +121,7 @@ export function randomDeviceQuestions(seed: number, count: number): readonly Que
         metadata: { name },
         spec: { selectors: [{ cel: { expression } }] },
       })),
+      ...(told.rule === undefined || !hasTaintRules() ? [] : [taintRule(told.rule)]),
       ...told.nodes.flatMap(nodeWithSlices),
       ...told.templates.map((each, at) => ({
         kind: 'ResourceClaimTemplate',
@@ -130,6 +142,14 @@ export function randomDeviceQuestions(seed: number, count: number): readonly Que
       },
     })),
   }));
+}
+
+function hasTaintRules(): boolean {
+  return (process.env[MINOR_VARIABLE] ?? '').localeCompare('1.37', 'en', { numeric: true }) >= 0;
+}
+
+function taintRule(deviceSelector: object): ParityObject {
+  return { kind: 'DeviceTaintRule', metadata: { name: 'sick' }, spec: { deviceSelector, taint: { key: 'sick', effect: 'NoSchedule' } } };
 }
 
 function nodeWithSlices({ devices, published }: Story['nodes'][number], at: number): readonly ParityObject[] {

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ObjectJson } from '../../../src/kubernetes/api/core-json.ts';
 import { ReflectedCluster, type Troubles } from '../../../src/kubernetes/views/cluster-tables.ts';
+import { type DevicePool, usualPools } from '../../../src/domain/devices.ts';
 import { ResourceNames } from '../../../src/domain/resources.ts';
 import { claimTemplate, deviceClass, gpus, gpuSlice, ownClaim, resourceClaim, sharedClaim } from '../../support/device-objects.ts';
 
@@ -51,6 +52,33 @@ describe('devices that drivers publish', () => {
     for (const name of ['old', 'new-1', 'new-2']) drop('resourceslices', part(name, 1, 1, []));
     expect(devicesOf('n-1')).toBeUndefined();
   });
+
+  it.each<[string, object | null | undefined, readonly string[], readonly string[]]>([
+    ['of its driver', { driver: 'gpu.example.com' }, ['n-1/a', 'n-1/b', 'n-2/a', 'n-2/b'], ['n-1/a', 'n-1/b', 'n-2/a', 'n-2/b']],
+    ['of one pool', { driver: 'gpu.example.com', pool: 'n-1' }, ['n-1/a', 'n-1/b'], []],
+    ['of one name', { device: 'b' }, ['n-1/b', 'n-2/b'], []],
+    ['that are one', { driver: 'gpu.example.com', pool: 'n-2', device: 'a' }, ['n-2/a'], []],
+    ['of all drivers', {}, ['n-1/a', 'n-1/b', 'n-2/a', 'n-2/b'], ['n-1/a', 'n-1/b', 'n-2/a', 'n-2/b']],
+    ['of another driver: none', { driver: 'nic.example.com' }, [], []],
+    ['without a selector: none', null, [], []],
+  ])(
+    'have the taint of a rule about those %s; the next node has it if the rule names neither pool nor device',
+    (_what, selector, now, next) => {
+      const two = (name: string) => gpuSlice(name, 0, { spec: { devices: [{ name: 'a' }, { name: 'b' }] } });
+      const objects = { nodes: [node('n-1'), node('n-2')], resourceslices: [two('n-1'), two('n-2')] };
+      const { put, drop, devicesOf } = clusterOf(objects);
+      const before = devicesOf('n-1');
+      const rule = { metadata: { name: 'sick' }, spec: { deviceSelector: selector, taint: { key: 'sick', effect: 'NoSchedule' } } };
+      put('devicetaintrules', rule);
+      const tainted = (pools: readonly DevicePool[]): readonly string[] =>
+        pools.flatMap(({ name, devices }) => devices.filter(({ taints }) => taints.length > 0).map((device) => `${name}/${device.name}`));
+      const published = ['n-1', 'n-2'].flatMap((name) => devicesOf(name)?.pools ?? []);
+      expect(tainted(published)).toEqual(now);
+      expect(tainted(usualPools(published))).toEqual(next);
+      drop('devicetaintrules', rule);
+      expect(devicesOf('n-1')).toEqual(before);
+    },
+  );
 
   it('are read with null for every list that is not given, as the API server writes it', () => {
     const slice = gpuSlice('n-1', 0, { spec: { devices: null, sharedCounters: null } });

@@ -3,6 +3,17 @@ import type { GuardTable } from './guard.ts';
 
 export const EDGE_GUARDS: readonly GuardTable[] = [
   {
+    test: 'test/kubernetes/views/devices.test.ts',
+    quick: true,
+    guards: [
+      {
+        title: 'a rule about the devices of one node says nothing of the next node',
+        row: 'have the taint of a rule about those',
+        change: ['usual.length === mine.length', 'mine.length > 0'],
+      },
+    ],
+  },
+  {
     test: 'test/planning/scale-up/packing/soft-preferences.test.ts',
     quick: true,
     guards: [
