@@ -34,7 +34,8 @@ Usage: lab run SCENARIO --policy FILE [--policy FILE] [OPTIONS]
        lab savings [--study NAME] [--seeds N] [--first-seed N] [--jobs N] [--out FILE]
 
 \`lab savings\` prints what each feature that is about money brings, as pairs of runs with and without it;
---out FILE keeps the figures as JSON. Exit code 1 if a pod was moved twice in an hour, or a write was unsafe.
+--out FILE keeps the figures as JSON. Exit code 1 if a write was unsafe, or if with repacking more pods
+are moved twice in an hour or wait longer.
 
 SCENARIO is a generated load or a file of \`record\`:
 ${SCENARIO_NAMES.map(({ name, what, days }) => `  ${name.padEnd(14)}${what} (${days} d)`).join('\n')}
