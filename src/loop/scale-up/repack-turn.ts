@@ -6,10 +6,11 @@ import type { IncreaseRecord, RepackReport, ScaleUpRound } from '../../domain/lo
 import type { LoopState } from '../../domain/loop-state.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { AssumedPod, Increase, ScaleDownPlan, ScaleUpPlan } from '../../domain/plan.ts';
+import { sickPools } from '../../planning/facts/sick-nodes.ts';
 import { makeScaleDownContext } from '../../planning/scale-down/plan-context.ts';
 import { planRepacks, type RepackDecision } from '../../planning/scale-down/repack/repack.ts';
 import { noteRepackIncrease } from '../../planning/scale-down/repack/repack-memory.ts';
-import { repacksAny, replacesAny } from '../../planning/scale-down/repack/repack-rules.ts';
+import { repacksAny } from '../../planning/scale-down/repack/repack-rules.ts';
 import { nominatedPods, planWithAssumedPods, withAssumedPods } from '../../planning/state/assumed-pods.ts';
 import type { ClusterSnapshot } from '../../scheduling/snapshot/cluster-snapshot.ts';
 import type { LoopDeps, LoopOptions } from '../deps/loop-deps.ts';
@@ -39,13 +40,13 @@ export interface RepackTurn {
   readonly repacks: RepackReport;
 }
 
-/** undefined: no pool is repacked, or the loop is over. */
+/** undefined: no pool is repacked and none has a sick node, or the loop is over. */
 export async function runRepackTurn(input: RepackTurnInput, signal: AbortSignal): Promise<RepackTurn | undefined> {
   const { observation, state, deps, over } = input;
   const { groups } = observation.cloud;
   const { running, closures, left } = state.repacks;
   const isIdle = running.length + closures.size + left.size === 0;
-  if (isIdle && !repacksAny(groups, deps.policy.repack) && !replacesAny(groups)) return undefined;
+  if (isIdle && !repacksAny(groups, deps.policy.repack) && sickPools(observation).length === 0) return undefined;
   const decision = await deps.turns.finishUnless(over, planTurn(input));
   if (decision === undefined || over.aborted) return undefined;
   const { begun, ended, memory, increase } = decision;

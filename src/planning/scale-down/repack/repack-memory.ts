@@ -4,7 +4,7 @@
  */
 import type { IncreaseRecord } from '../../../domain/loop-report.ts';
 import type { Observation } from '../../../domain/observation.ts';
-import type { EndedRepack, RepackMemory, RepackPolicy, RunningRepack } from '../../../domain/repack.ts';
+import { isForSickNodes, type EndedRepack, type RepackMemory, type RepackPolicy, type RunningRepack } from '../../../domain/repack.ts';
 import { nextDurationMs } from '../../../lib/closure.ts';
 
 const HOUR_MS = 3_600_000;
@@ -34,8 +34,10 @@ export function noteRepackIncrease(
     why: isWithheld ? undefined : `Azure refused the new nodes of pool ${increase.group}: ${outcome.error.message}`,
   };
   const left = { ...memory, running: others };
+  // A dry run would find the same sick node again each minute.
+  const stays = isWithheld && !isForSickNodes(set);
   // guard: a refused node of a repack undoes it, and its nodes are left out for a while
-  return { memory: isWithheld ? left : withClosed(left, ended, rules, nowMs), ended: [ended] };
+  return { memory: stays ? left : withClosed(left, ended, rules, nowMs), ended: [ended] };
 }
 
 /** Without hours that are over, nodes that are gone, and closures that ended long ago. The same object if nothing is forgotten. */

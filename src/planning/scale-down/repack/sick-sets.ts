@@ -131,7 +131,7 @@ function reasonAgainstNode(name: NodeName, { context, memory }: SickSearchInput)
   if (context.leaving.has(name)) return 'its removal is in progress';
   if (cluster.nodes.get(name)?.readiness.ready === false) return 'it is not ready, and such nodes are removed after scaleDown.unreadyTime';
   const untilMs = memory.closures.get(name)?.untilMs ?? 0;
-  return untilMs > nowMs ? `its replacement was undone; it is tried again at ${timeText(untilMs)}` : undefined;
+  return untilMs > nowMs ? `its last replacement was undone or withheld; it is tried again at ${timeText(untilMs)}` : undefined;
 }
 
 /** As many nodes as may be replaced at once; if these do not hold together, the first that holds alone. */

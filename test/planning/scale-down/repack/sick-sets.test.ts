@@ -2,8 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { nodeGroupId } from '../../../../src/domain/ids.ts';
 import type { NodeGroup } from '../../../../src/domain/node-group.ts';
 import type { Node } from '../../../../src/domain/node.ts';
-import { NOTHING_REPACKED, type RepackMemory, type SickNodeRules } from '../../../../src/domain/repack.ts';
+import { DEFAULT_REPACK, NOTHING_REPACKED, type RepackMemory, type SickNodeRules } from '../../../../src/domain/repack.ts';
 import { NODE_IMAGE_LABEL } from '../../../../src/planning/facts/node-images.ts';
+import { noteRepackIncrease } from '../../../../src/planning/scale-down/repack/repack-memory.ts';
 import type { RepackDecision } from '../../../../src/planning/scale-down/repack/repack.ts';
 import { aNode, anInstance, aPod, aTemplate, START_MS } from '../../../support/builders.ts';
 import { aPolicy } from '../../../support/policy.ts';
@@ -172,6 +173,23 @@ describe('a replacement', () => {
   it('ends if the rules of the pool are taken away', () => {
     const off = step({ world: worldOf({ group: { options: {} } }), memory: begun(), afterMs: MINUTE });
     expect(whys(off)).toEqual(['pool gpu: sick nodes are not replaced in it (sickNodes turns it on)']);
+  });
+});
+
+describe('the answer to the request for a new node', () => {
+  const increase = { group: GPU, from: 5, to: 6, version: '"1"', pods: [], cause: 'sick-nodes' } as const;
+
+  it('leaves the node out for a while in a dry run, which would find it again each minute', () => {
+    const { memory, ended } = noteRepackIncrease(
+      adding(),
+      { increase, outcome: { kind: 'withheld', group: GPU } },
+      DEFAULT_REPACK,
+      START_MS,
+    );
+    expect([memory.running.length, [...memory.closures.keys()], ended[0]?.outcome]).toEqual([0, ['gpu-0'], 'withheld']);
+    expect(left(step({ world: worldOf(), memory, afterMs: MINUTE }))).toEqual({
+      'gpu-0': 'its last replacement was undone or withheld; it is tried again at 00:30 UTC',
+    });
   });
 });
 
