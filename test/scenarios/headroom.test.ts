@@ -31,11 +31,19 @@ nodeGroupOptions:
   - {name: free, headroom: {nodes: 1}}
   - {name: capped, headroom: {nodes: 1}}
   - {name: pieces, headroom: {cpu: "2"}}
+schedules:
+  rules:
+    - {pools: [timed], from: "00:00", to: "00:10", headroom: {nodes: 1}}
 `;
 
 describe('headroom', () => {
   it('is there for the next pods each time, over a restart, beside another writer, and a full pool disturbs no one', async () => {
-    const pools = [aPool({ name: 'free' }), aPool({ name: 'capped', max: 1 }), aPool({ name: 'pieces' })];
+    const pools = [
+      aPool({ name: 'free' }),
+      aPool({ name: 'capped', max: 1 }),
+      aPool({ name: 'pieces' }),
+      aPool({ name: 'timed', count: 0 }),
+    ];
     const run = await startedWorld({ spec: worldOf(pools) });
     await run.stopDaemon();
     const flags = [`--config=${await configFile(CONFIG)}`];
@@ -44,6 +52,8 @@ describe('headroom', () => {
     apply(run, 'web', 'free', 1);
     await isBoundAtOnce(run, 'web', 1);
     await run.until('the room is made again', () => capacity(run, 'free') === 2, MINUTE);
+    // Room that a rule keeps while it holds. The world began at midnight.
+    await run.until('room by a rule', () => capacity(run, 'timed') === 1, MINUTE);
     await run.advance(4 * MINUTE);
     // A second time, and one pod more than there is room for.
     apply(run, 'web', 'free', 3);
@@ -63,7 +73,7 @@ describe('headroom', () => {
     apply(run, 'part', 'pieces', 1);
     await run.until('pieces need a second node', () => capacity(run, 'pieces') === 2, 2 * MINUTE);
     await run.advance(5 * MINUTE);
-    expect([capacity(run, 'capped'), capacity(run, 'pieces')]).toEqual([1, 2]);
+    expect([capacity(run, 'capped'), capacity(run, 'pieces'), capacity(run, 'timed')]).toEqual([1, 2, 0]);
     expect(bound(run, 'cap')).toBe(1);
     // The full pool: no event, no pending pod, no pool that counts as held.
     expect(events(run, 'NotTriggerScaleUp')).toEqual([]);

@@ -74,7 +74,8 @@ function rowOf(demand: HeadroomDemand, { wanted, verdicts, explain }: Found): He
 }
 
 function asWritten({ room }: HeadroomDemand): string {
-  const { notAdmitted = '' } = 'problem' in room ? {} : room;
+  const { notAdmitted = '', like } = 'problem' in room ? {} : room;
+  if (like !== undefined) return `; as its newest pod ${like} is`;
   return notAdmitted === '' ? '' : `; its template counts as it is written, since a dry run failed: ${notAdmitted}`;
 }
 

@@ -1,7 +1,9 @@
 /** Headroom: which pods each amount stands for, and what they do to plans of growth and of removal. */
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { CapacityObjects } from '../../../src/domain/capacity-objects.ts';
 import { defaultPieces, type Headroom } from '../../../src/domain/headroom.ts';
+import type { PodShape } from '../../../src/domain/pod.ts';
 import { CPU, MEMORY } from '../../../src/domain/resources.ts';
 import { allBuffers, headroomDemands } from '../../../src/planning/scale-up/groups/headroom.ts';
 import { isHeadroom, planWithAssumedPods, withAssumedPods } from '../../../src/planning/state/assumed-pods.ts';
@@ -10,8 +12,10 @@ import { ClusterSnapshot } from '../../../src/scheduling/snapshot/cluster-snapsh
 import { finishAtOnce } from '../../../src/lib/slices.ts';
 import { aGroup, aNode, aPod, aRef, aShape, aTemplate, type GroupOptions, resourceNames } from '../../support/builders.ts';
 import { aPolicy } from '../../support/policy.ts';
+import { casesOf } from '../../support/property-runs.ts';
 import { aState } from '../../support/state.ts';
 import { keptReasons, sinceMinutes } from '../scale-down/world.ts';
+import { anyBurst } from './random-burst.ts';
 import { growth, inputFor, observationOf, planFor, type World } from './world.ts';
 
 const GIB = 2 ** 30;
@@ -41,6 +45,12 @@ const node = (name: string, of = 'a') => aNode({ name, cpu: '4', memory: '16Gi',
 const shape = aShape({ cpu: '2', memory: '1Gi' });
 const web: CapacityObjects = { scalables: new Map([['Deployment.apps/default/web', { ...WEB, replicas: 3, shape }]]) };
 
+function webPod(name: string, cpu: string, createdAtMs: number, of = 'web', more: Partial<PodShape> = {}) {
+  const labels = { app: 'web', 'pod-template-hash': '7f9c' };
+  const controller = { kind: 'ReplicaSet', name: `${of}-7f9c`, uid: of };
+  return aPod({ name, nodeName: 'a-0', createdAtMs, controller, shape: { cpu, memory: '1Gi', labels, ...more } });
+}
+
 function buffersOf(world: World) {
   const input = inputFor(world);
   return allBuffers(input, headroomDemands(input));
@@ -69,6 +79,52 @@ describe('an amount of headroom', () => {
     ],
     ['a share of nothing is nothing', { groups: [pool('a', [{ kind: 'percent', percent: 10 }])] }, []],
     ['copies of a workload look like its pods', { groups: [pool('a', [copiesOfWeb(3)])], capacity: web }, [[2000, 1, 3]]],
+    [
+      'copies look like the newest pod of their workload, with its side-car',
+      {
+        groups: [pool('a', [copiesOfWeb(3)])],
+        nodes: [node('a-0')],
+        pods: [webPod('old', '2', 1), webPod('new', '2500m', 2)],
+        capacity: web,
+      },
+      [[2500, 1, 3]],
+    ],
+    [
+      'but not a pod that goes, another workload, or a pod with a disk of its own',
+      {
+        groups: [pool('a', [copiesOfWeb(3)])],
+        nodes: [node('a-0')],
+        pods: [
+          { ...webPod('going', '3', 9), deletionAtMs: 1 },
+          webPod('other', '3', 9, 'web-2'),
+          webPod('disk', '3', 9, 'web', { loneDisks: [] }),
+        ],
+        capacity: web,
+      },
+      [[2000, 1, 3]],
+    ],
+    [
+      'as a dry run shows the template, if it does',
+      {
+        groups: [pool('a', [copiesOfWeb(3)])],
+        nodes: [node('a-0')],
+        pods: [webPod('new', '2500m', 2)],
+        capacity: web,
+        capacityPolicy: { podDryRun: true },
+      },
+      [[2000, 1, 3]],
+    ],
+    [
+      'as the newest pod again, if the dry run is refused',
+      {
+        groups: [pool('a', [copiesOfWeb(3)])],
+        nodes: [node('a-0')],
+        pods: [webPod('new', '2500m', 2)],
+        capacity: { scalables: new Map([['Deployment.apps/default/web', { ...WEB, replicas: 3, shape, notAdmitted: 'forbidden' }]]) },
+        capacityPolicy: { podDryRun: true },
+      },
+      [[2500, 1, 3]],
+    ],
     [
       'several amounts add up',
       { groups: [pool('a', [NODES, amounts(500)])] },
@@ -128,6 +184,29 @@ describe('an amount of headroom', () => {
     expect(counts([copiesOfWeb(3)], [])).toEqual(['CapacityBuffer spare 1', 'Headroom headroom of a 3']);
     expect(counts([copiesOfWeb(5)], [copiesOfWeb(6)])).toEqual(['Headroom headroom of a 5', 'Headroom headroom of the cluster 1']);
   });
+});
+
+const ZERO: readonly Headroom[] = [{ kind: 'nodes', nodes: 0 }, { kind: 'percent', percent: 0 }, amounts(0), copiesOfWeb(0)];
+
+it('plans without headroom, and with headroom of nothing, are equal', () => {
+  const shown = (world: World) => {
+    const plan = planFor(world);
+    return [growth(plan), [...plan.verdicts].map(([{ uid }, { kind }]) => [uid, kind]), plan.skipped.map(({ group }) => group)];
+  };
+  fc.assert(
+    fc.property(anyBurst, ({ world }) => {
+      const nothing = (headroom: readonly Headroom[]): World => ({
+        ...world,
+        groups: world.groups.map((group) => ({ ...group, options: { ...group.options, headroom } })),
+        capacityPolicy: { headroom: headroom.filter(({ kind }) => kind !== 'nodes') },
+        capacity: web,
+      });
+      const plain = shown(world);
+      expect(shown(nothing([]))).toEqual(plain);
+      expect(shown(nothing(ZERO))).toEqual(plain);
+    }),
+    casesOf(17, 40),
+  );
 });
 
 describe('a plan with headroom', () => {

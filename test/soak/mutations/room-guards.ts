@@ -8,6 +8,11 @@ export const ROOM_GUARDS: readonly GuardTable[] = [
   {
     test: 'test/planning/scale-up/headroom.test.ts',
     quick: true,
+    guards: ['a copy of a pod does not stand on the volumes and devices of that pod'],
+  },
+  {
+    test: 'test/planning/scale-up/headroom.test.ts',
+    quick: true,
     guards: [
       {
         title: 'room of a pool whose nodes no label names is not looked for elsewhere',

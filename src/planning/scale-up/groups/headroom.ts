@@ -18,6 +18,7 @@ import { type ReadyBuffer, readyBuffers } from '../../capacity-objects/buffer-po
 import { membershipFacts } from '../../facts/instance-facts.ts';
 import { HEADROOM, headroomUid } from '../../state/assumed-pods.ts';
 import { factsOf } from '../pods/pod-list-facts.ts';
+import { newestPodOf } from '../pods/newest-pods.ts';
 import { isExpendable } from '../pods/unschedulable-pods.ts';
 import { makeTemplate, NO_REQUIREMENTS } from './template-node.ts';
 
@@ -40,7 +41,15 @@ export interface HeadroomDemand {
   readonly group: NodeGroupId | undefined;
   readonly amount: Headroom;
   /** Pods of this shape, or why there are none. */
-  readonly room: { readonly shape: PodShape; readonly count: number; readonly notAdmitted?: string } | { readonly problem: string };
+  readonly room:
+    | {
+        readonly shape: PodShape;
+        readonly count: number;
+        /** The name of the pod that copies look like. If absent, they look like the template of their workload. */
+        readonly like?: string;
+        readonly notAdmitted?: string;
+      }
+    | { readonly problem: string };
 }
 
 export interface HeadroomInput {
@@ -189,10 +198,20 @@ function copies(
     const unread = capacity.scalables === undefined ? ', since workloads are not watched: a restart watches them' : '';
     return { problem: `${of.kind} ${of.namespace}/${of.name} was not found${unread}` };
   }
-  const { shape } = workload;
+  const { shape, like, notAdmitted } = copied(workload, { observation, policy });
   if (isExpendable({ shape }, policy.scaleUp)) return { problem: 'its pods have a priority for which no node is added' };
-  const { notAdmitted } = workload;
-  return { shape: only === undefined ? shape : pinnedTo(shape, only.labels), count, ...defined({ notAdmitted }) };
+  return { shape: only === undefined ? shape : pinnedTo(shape, only.labels), count, ...defined({ like, notAdmitted }) };
+}
+
+/** What a pod of the workload looks like: as a dry run shows it, else as its newest pod does, else as its template is written. */
+function copied(
+  workload: ScalableWorkload,
+  { observation, policy }: Pick<HeadroomInput, 'observation' | 'policy'>,
+): { readonly shape: PodShape; readonly like?: string; readonly notAdmitted?: string } {
+  const { shape, notAdmitted } = workload;
+  if (policy.capacity.podDryRun && notAdmitted === undefined) return { shape };
+  const newest = newestPodOf(workload, observation.cluster);
+  return newest === undefined ? { shape, ...defined({ notAdmitted }) } : { shape: newest.shape, like: newest.name };
 }
 
 function findWorkload(of: WorkloadName, { scalables }: CapacityObjects): ScalableWorkload | undefined {
