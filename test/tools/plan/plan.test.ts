@@ -404,6 +404,26 @@ describe('plan with schedules', () => {
     expect(JSON.stringify((await planAnswer(ask, alone)).explained)).toContain('lower the minimum');
   });
 
+  it('says which rule keeps nodes from being removed', async () => {
+    const kept = {
+      ...files,
+      'p.yaml': '- {name: general, vmSize: Standard_D4s_v5, min: 0, max: 5}\n',
+      'k.yaml': 'schedules: {rules: [{from: "11:00", to: "18:00", scaleDown: off}]}',
+    };
+    const { out } = await plan(ask, kept);
+    expect(out).toMatch(/GroupFrozen +1 /);
+    expect(out.replaceAll(/\s+/g, ' ')).toContain('GroupFrozen: removals are paused until 2026-11-27T18:00:00Z by schedule rule 1');
+  });
+
+  it.each([
+    ['2026-03-28T12:00:00Z', '2026-03-29 07:25 Europe/Berlin', '2026-03-29T05:25:00.000Z'],
+    ['2026-10-24T12:00:00Z', '2026-10-25 07:25 Europe/Berlin', '2026-10-25T06:25:00.000Z'],
+  ])('shows steps after a change of clocks in local time: %s', async (now, local, at) => {
+    const rules = 'schedules: {zone: Europe/Berlin, rules: [{days: Sat-Sun, from: "07:30", to: "09:30", min: 3}]}';
+    const { schedule } = await planAnswer([...ASK, '--config=k.yaml', `--now=${now}`, '--schedule=1d'], { ...files, 'k.yaml': rules });
+    expect(schedule?.[0]?.steps[1]).toMatchObject({ local, at, min: 3 });
+  });
+
   it('refuses a time that cannot be read', async () => {
     expect((await plan([...ask, '--schedule=soon'], files)).err).toContain('--schedule is "soon"; it must be a time such as 7d');
   });

@@ -1,6 +1,7 @@
 /** Renders the report of `plan` for a terminal: the answer, what it assumes, then tables that fit on a screen. `--json` has every row. */
 import type { Colours } from '../../../cli/text/colours.ts';
 import { amount, number, paragraph, signed, table, text, type Column } from '../../../cli/text/text-layout.ts';
+import { compareText } from '../../../lib/comparison.ts';
 import { describeSavings } from '../../../planning/explain/advice/fix.ts';
 import { describeMissing } from './missing-kinds.ts';
 import { MEASURES, type OptionReport } from './option-scores.ts';
@@ -44,7 +45,7 @@ function describeMoment({ asOf: { time, source } }: PlanReport): string {
 }
 
 /** Rows that a screen has room for, per table. */
-const MOST = { increases: 8, places: 4, pending: 8, pools: 6, removals: 8, unremovable: 5, notes: 3, blockers: 2 } as const;
+const MOST = { increases: 8, places: 4, pending: 8, pools: 6, removals: 8, unremovable: 5, frozen: 2, notes: 3, blockers: 2 } as const;
 
 type Rows = readonly (readonly string[])[];
 
@@ -276,7 +277,15 @@ function unremovableTable({ scaleDown, explained, summary }: PlanReport, options
     hasFix ? '' : MORE,
     hasFix ? MORE : '',
   ];
-  return cutTable({ columns, rows, others, most: MOST.unremovable }, options);
+  return [cutTable({ columns, rows, others, most: MOST.unremovable }, options), ...frozenLines(scaleDown.unremovable, options)].join('\n');
+}
+
+/** What keeps nodes of frozen pools: an operation of AKS, a person, a rule of a schedule, the hours of AKS. */
+function frozenLines(unremovable: PlanReport['scaleDown']['unremovable'], { width }: TextOptions): readonly string[] {
+  const why = new Set(unremovable.flatMap(({ reason, detail }) => (reason === 'GroupFrozen' ? [detail] : [])));
+  const shown = [...why].sort(compareText).slice(0, MOST.frozen);
+  const more = why.size > shown.length ? [`${why.size - shown.length} more reasons: --all`] : [];
+  return [...shown, ...more].map((detail) => paragraph(`GroupFrozen: ${detail}`, width));
 }
 
 /** Says nothing where no more could be saved than the plan removes, and while pods need new nodes. */
