@@ -11,7 +11,7 @@ type Pods = Pick<ClusterView, 'podsByNode' | 'pendingPods'>;
 
 const known = new WeakMap<Pods, Map<string, Pod | undefined>>();
 
-/** undefined: it has no pod, or only pods with claims and devices of their own, of which a copy would be another pod. Remembered for the view. */
+/** undefined: it has no pod, or only pods with claims and devices of their own, which no copy has. Remembered for the view. */
 export function newestPodOf(workload: WorkloadName, cluster: Pods): Pod | undefined {
   const found = known.get(cluster) ?? new Map<string, Pod | undefined>();
   known.set(cluster, found);
