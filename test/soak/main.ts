@@ -10,6 +10,7 @@
  * `npm run soak -- --fleet N [--first S] [--json]`: N clusters of one subscription, with a shared store and without one.
  * `npm run soak -- --store-chaos N [--first S]`: N clusters that share a real Redis server, which fails in every way.
  * `npm run soak -- --properties N`: N times as many cases as in `npm test`, for the properties that take seconds.
+ * `npm run soak -- --weeks DAYS`: so many days of the two weeks in which clocks change, for schedules.
  * `--trace FILE`, with any of these: everything that happens in the worlds, a line each. Two runs of a seed write the same.
  * `npm run soak -- --mutations [--quick] [--guard TEXT]`: removes each guard of the daemon in turn, and names what notices.
  */
@@ -23,6 +24,7 @@ import { removeIdleNodes } from './idle.ts';
 import { runProperties } from './properties.ts';
 import { ordersOf, replayOf, runsOf, type Order } from './orders.ts';
 import type { SoakResult } from './soak.ts';
+import { runWeeks } from './weeks/week-run.ts';
 
 type Result = SoakResult | DayResult;
 
@@ -35,6 +37,7 @@ const { values } = parseArgs({
     theme: { type: 'string' },
     guards: { type: 'boolean', default: false },
     days: { type: 'string' },
+    weeks: { type: 'string' },
     mutations: { type: 'boolean', default: false },
     idle: { type: 'string' },
     fleet: { type: 'string' },
@@ -59,6 +62,7 @@ function print(line: string): void {
 
 if (process.send === undefined) {
   if (values.properties !== undefined) process.exitCode = runProperties(Number(values.properties));
+  else if (values.weeks !== undefined) process.exitCode = await runWeeks(Number(values.weeks), print);
   else if (values.idle !== undefined) process.exitCode = await removeIdleNodes(Number(values.idle), print);
   else if (values.fleet !== undefined) process.exitCode = await runFleet(fleetOrder(values.fleet), print);
   else if (values['store-chaos'] !== undefined)

@@ -157,6 +157,18 @@ export class VirtualRun<Config, Daemon extends DrivenDaemon, Metrics> {
     await this.#time.drive('the start of another daemon', daemon.start(), state);
   }
 
+  /** Starts another replica, which stands by: its start ends once it leads. It needs an identity of its own; else as `startBeside`. */
+  async startStandby(flags: readonly string[]): Promise<void> {
+    await this.#time.rest();
+    const state: ProcessState = { skewMs: 0, dead: false };
+    const daemon = await this.#time.drive('the composition of a standby', this.#launch(flags, state).composed, state);
+    if (daemon === undefined) return;
+    this.#beside.push(daemon);
+    // A start that fails shows in the world: no replica leads.
+    daemon.start().catch(() => undefined);
+    await this.#time.rest();
+  }
+
   #launch(flags: readonly string[], state: ProcessState): ReturnType<Program<Config, Daemon, Metrics>['launch']> {
     const config = this.configWith([...(this.#input.flags ?? []), ...flags]);
     const { journal, onLog } = this.#input;
