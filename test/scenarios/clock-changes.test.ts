@@ -32,7 +32,7 @@ const started = async (from: string, pools: Parameters<typeof worldOf>[0], rules
     startStandby: (): Promise<void> => run.startStandby([`--config=${file}.second`]),
     /** Lets time pass until then, by UTC. */
     until: (time: string): Promise<void> => run.advance(day(time) - run.clock.now()),
-    size: (pool: string): number => capacity(run as Parameters<typeof capacity>[0], pool),
+    size: (pool: string): number => capacity(run, pool),
     ready: (pool: string): number =>
       run.world.cluster.store
         .nodes()
