@@ -14,7 +14,7 @@ const HOUR = 60 * MINUTE;
 /** A node is ready five minutes after its request, at the latest; loops are two minutes apart. */
 const SETTLED_MS = 15 * MINUTE;
 
-export interface WeekResult {
+interface WeekResult {
   readonly week: string;
   readonly loops: number;
   /** Minutes that were judged. */
@@ -23,7 +23,7 @@ export interface WeekResult {
 }
 
 /** The weeks begin on Thursdays: a change of clocks comes on the Sunday. */
-export const WEEKS = [
+const WEEKS = [
   { from: '2026-03-26T00:00Z', holiday: '2026-03-30' },
   { from: '2026-10-22T00:00Z', holiday: '2026-10-26' },
 ] as const;
@@ -42,7 +42,7 @@ function clocksAt(atMs: number): { readonly day: string; readonly time: string; 
 }
 
 /** `days`: how much of the week. */
-export async function liveWeek({ from, holiday }: (typeof WEEKS)[number], days: number): Promise<WeekResult> {
+async function liveWeek({ from, holiday }: (typeof WEEKS)[number], days: number): Promise<WeekResult> {
   const folder = await mkdtemp(join(tmpdir(), 'weeks-'));
   const file = join(folder, 'config.yaml');
   await writeFile(file, rulesOf(holiday));
