@@ -232,6 +232,50 @@ describe('the page says', () => {
     expect(text).toContain('batch, gpu, spot: min 3 (rule 1, prepared for 07:30 Europe/Berlin), no removals (rule 3)');
   });
 
+  it('what a pool keeps free, and what is missing of it', async () => {
+    const input = await calm();
+    const room = { amount: '1 node', wanted: 1, kept: 0, coming: 1, missing: 0, nodes: [] };
+    const pool: LiveAnswer = {
+      kind: 'pool',
+      name: 'general',
+      loop: 1,
+      decidedAt: new Date(START_MS).toISOString(),
+      sentence: 'general grows when a pod needs it.',
+      min: 1,
+      max: 5,
+      ready: 1,
+      upcoming: 1,
+      registered: 1,
+      target: 2,
+      vmSize: 'Standard_D4s_v5',
+      priority: 'Regular',
+      zones: [],
+      podsWaiting: 0,
+      podsHelped: 0,
+      unready: 0,
+      overdue: 0,
+      waits: [],
+      increases: [],
+      changes: [],
+      stockouts: [],
+      quotas: [],
+      headroom: [
+        { ...room, sentence: '1 free node: 0 of 1 kept free; 1 coming' },
+        {
+          ...room,
+          sentence: '3 copies of Deployment shop/web: 2 of 3 kept free on n1; 1 of 3 missing: general: at its maximum (5 of 5 nodes)',
+        },
+      ],
+    };
+    const url = await serve({ input: () => input, explain: async ({ name }) => (name === 'general' ? pool : 'missing') });
+    const { page: tab, troubles, close } = await openPage(browser, `${url}/#pool/general`);
+    await expect.poll(() => tab.locator('.sheet').innerText()).toMatch(/Headroom\s+1 free node: 0 of 1 kept free; 1 coming/);
+    expect(await tab.locator('.sheet').innerText()).toMatch(/Headroom\s+3 copies of Deployment shop.web: 2 of 3 kept free on n1/);
+    await screenshot(tab, 'state-headroom', false);
+    expect(troubles).toEqual([]);
+    await close();
+  });
+
   it('a decision with the options that lost, and the commands that repeat it', async () => {
     const input = await calm();
     const option = { nodes: 2, pods: 3, waste: 0.25, priority: 20 };

@@ -19,6 +19,8 @@ export function PoolBody({ pool }: { readonly pool: PoolAnswer }) {
     ['Paused', pool.paused],
     ['Health', pool.health],
     ...scheduleFacts(pool),
+    ...(pool.headroom ?? []).map(({ sentence }): Fact => ['Headroom', sentence]),
+    ['Cancelling', pool.cancelling],
     ['Stopped', pool.deallocation],
     ['Counts', `Azure ${pool.target ?? 'unknown'}, AKS ${pool.aksCount ?? 'unknown'}, nodes ${pool.registered}`],
     ['Size', `${pool.vmSize}, ${pool.priority}`],

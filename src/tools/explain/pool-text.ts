@@ -37,6 +37,7 @@ export function poolParts(answer: PoolAnswer, { nowMs, width, currency }: TextLo
         ['Health', answer.health ?? ''],
         ...scheduleFacts(answer),
         ['Repacking', answer.repacking ?? ''],
+        ['Cancelling', answer.cancelling ?? ''],
         ['Size', size.filter((part) => part !== '').join(', ')],
         ['Placement', describePlacement(answer.placementScore) ?? ''],
         ['Paid', answer.paid === undefined ? '' : describePaid(answer.paid)],

@@ -69,6 +69,8 @@ export interface PoolAnswer {
   readonly paused?: string;
   /** What is wrong with its nodes: sick by its rules, or left aside by AKS. A sentence without a full stop. Absent if nothing is. */
   readonly health?: string;
+  /** Why nodes on their way are hardly cancelled there, as a sentence without a full stop. Absent if they may be, or are not to be. */
+  readonly cancelling?: string;
   /** What repacks do, as a sentence without a full stop. Absent if its nodes are not repacked. */
   readonly repacking?: string;
   readonly stockouts: readonly { readonly zone?: string; readonly code: string; readonly since: string; readonly until: string }[];
@@ -152,6 +154,7 @@ type MaybeKnown =
   | 'schedule'
   | 'ahead'
   | 'repacking'
+  | 'cancelling'
   | 'changesSince'
   | 'readyTime'
   | 'target'
@@ -172,6 +175,7 @@ function knownOf({ input, history, remainingWrites }: AnswerInput, group: NodeGr
     stopped: instanceListFacts(group).deallocated.length || undefined,
     ...scheduleFacts(group, { observation, state }),
     repacking: describeRepacking(group, state, policy),
+    cancelling: policy.scaleDown.cancelIncreases && group.kind === 'vms-pool' ? HARDLY_CANCELLED : undefined,
     changesSince: history === undefined ? undefined : new Date(history.sinceMs).toISOString(),
     readyTime: summarizeDurations(state.readyTimes.get(group.id) ?? []),
     target: group.target.known ? group.target.value : undefined,
@@ -183,6 +187,9 @@ function knownOf({ input, history, remainingWrites }: AnswerInput, group: NodeGr
     template: group.template === undefined ? undefined : templateOf(group.template, nodesOf(group, observation)),
   });
 }
+
+const HARDLY_CANCELLED =
+  'hardly any node on its way can be: AKS accepts no other request for the pool while it creates its machines, and they join meanwhile';
 
 const AHEAD_MS = 24 * 3_600_000;
 

@@ -72,6 +72,17 @@ it('a pool with reserved capacity says how many nodes fit into it, and what is u
   expect(answered('it has not been read yet')).toMatchObject({ unknown: 'it has not been read yet' });
 });
 
+it('a pool whose machines AKS creates says that nodes on their way are hardly cancelled, where they are to be', () => {
+  const { input, scaleUp } = answers({ others: [aGroup({ id: 'vms/standard_d4s_v5', kind: 'vms-pool', target: 0 })] });
+  const cancelling = (name: string, cancelIncreases: boolean) => {
+    const policy = { ...input.policy, scaleDown: { ...input.policy.scaleDown, cancelIncreases } };
+    const answer = answerOn({ kind: 'pool', name }, { input: { ...input, policy }, scaleUp });
+    return answer?.kind === 'pool' ? answer.cancelling : '';
+  };
+  expect(cancelling('vms/standard_d4s_v5', true)).toContain('AKS accepts no other request for the pool');
+  expect([cancelling('vms/standard_d4s_v5', false), cancelling('a', true)]).toEqual([undefined, undefined]);
+});
+
 describe('the expected time of a node', () => {
   const on = { group: A, nodes: 1, requestedAtMs: START_MS - MINUTE, expectedByMs: START_MS + 14 * MINUTE };
   const accepted = new Map([[A, [anAcceptedIncrease({ acceptedAtMs: START_MS - MINUTE, pods: [{ uids: [pod.uid] }] })]]]);
