@@ -12,6 +12,10 @@ function scheduleFacts({ schedule, ahead = [] }: PoolAnswer): readonly Fact[] {
   return [['Schedule', schedule.join('; ') || 'no rule holds now'], ...next];
 }
 
+function roomFacts({ headroom = [], cancelling }: PoolAnswer): readonly Fact[] {
+  return [...headroom.map(({ sentence }): Fact => ['Headroom', sentence]), ['Cancelling', cancelling]];
+}
+
 export function PoolBody({ pool }: { readonly pool: PoolAnswer }) {
   const { template, stockouts, quotas, waits, reservation } = pool;
   const facts: readonly Fact[] = [
@@ -19,8 +23,7 @@ export function PoolBody({ pool }: { readonly pool: PoolAnswer }) {
     ['Paused', pool.paused],
     ['Health', pool.health],
     ...scheduleFacts(pool),
-    ...(pool.headroom ?? []).map(({ sentence }): Fact => ['Headroom', sentence]),
-    ['Cancelling', pool.cancelling],
+    ...roomFacts(pool),
     ['Stopped', pool.deallocation],
     ['Counts', `Azure ${pool.target ?? 'unknown'}, AKS ${pool.aksCount ?? 'unknown'}, nodes ${pool.registered}`],
     ['Size', `${pool.vmSize}, ${pool.priority}`],

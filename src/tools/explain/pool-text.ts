@@ -37,11 +37,10 @@ export function poolParts(answer: PoolAnswer, { nowMs, width, currency }: TextLo
         ['Health', answer.health ?? ''],
         ...scheduleFacts(answer),
         ['Repacking', answer.repacking ?? ''],
-        ['Cancelling', answer.cancelling ?? ''],
         ['Size', size.filter((part) => part !== '').join(', ')],
         ['Placement', describePlacement(answer.placementScore) ?? ''],
         ['Paid', answer.paid === undefined ? '' : describePaid(answer.paid)],
-        ...(answer.headroom ?? []).map(({ sentence }): Fact => ['Headroom', sentence]),
+        ...roomFacts(answer),
         ['Pending pods', `${answer.podsHelped} get a node of it, ${answer.podsWaiting} would fit but it cannot grow`],
         ...waitFacts(answer.waits, nowMs),
         ...readyFacts(answer.readyTime),
@@ -133,4 +132,8 @@ function describeDifference(less: NonNullable<PoolAnswer['template']>['realLess'
 
 function reservationFacts({ reservation }: PoolAnswer): readonly Fact[] {
   return reservation === undefined ? [] : [['Reserved', describeReservedRoom(reservation)]];
+}
+
+function roomFacts({ headroom = [], cancelling = '' }: PoolAnswer): readonly Fact[] {
+  return [...headroom.map(({ sentence }): Fact => ['Headroom', sentence]), ['Cancelling', cancelling]];
 }
