@@ -103,7 +103,7 @@ describe('observe', () => {
     stage.clock.advance(20_000);
     expect(view().stalenessMs).toBe(20_000);
     const staleness = await replica.metrics.cluster.watchStaleness.get();
-    expect(staleness.values.map(({ value }) => value)).toEqual(Array.from({ length: 15 }, () => 20));
+    expect(staleness.values.map(({ value }) => value)).toEqual(Array.from({ length: 16 }, () => 20));
     // Bookmarks come once a minute, and are a sign of life.
     await stage.until(() => view().stalenessMs < 20_000);
   });
