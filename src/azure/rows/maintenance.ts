@@ -72,7 +72,6 @@ class Reader {
   }
 
   unknown(part: string): AutoscalerError {
-    // guard: a maintenance configuration that is not understood is not taken for one without hours
     return new AutoscalerError(
       { kind: 'unavailable', effect: 'none' },
       `the maintenance configuration "${this.#name}" has an undocumented form (${part})`,
@@ -80,6 +79,7 @@ class Reader {
   }
 
   number(value: unknown, least: number, most: number, part: string): number {
+    // guard: a maintenance configuration that is not understood is not taken for one without hours
     if (typeof value !== 'number' || !Number.isInteger(value) || value < least || value > most) throw this.unknown(part);
     return value;
   }

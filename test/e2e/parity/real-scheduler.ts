@@ -154,7 +154,7 @@ export class RealScheduler {
     // And the pods that are somewhere have the kubelet's word.
     if (object.kind === 'Pod' && (object['spec'] as Json)['nodeName'] !== undefined) {
       // The server derives the class of a pod, and from 1.37 on refuses another one, as a case that was made smaller may have it.
-      const { qosClass: _derived, ...status } = object['status'] as Json;
+      const { qosClass: _derived, ...status } = (object['status'] ?? {}) as Json;
       now = await this.#plane.admin.must('PATCH', `${own}/status`, { status }, MERGE);
     }
     if (deletionTimestamp !== undefined) {
