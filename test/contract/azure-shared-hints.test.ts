@@ -14,6 +14,17 @@ async function aCloud(server: MemoryHintServer, name: string): Promise<Rig> {
 const waiting = aCluster({ pods: [aPod({ name: 'a' })] });
 const soldOut = { status: 409, body: { error: { code: 'AllocationFailed', message: 'We do not have sufficient capacity.' } } };
 
+/** As Azure lists an instance that it could not place. */
+const failedInstance = (list: string): object => ({
+  id: `${list}/9`,
+  instanceId: '9',
+  location: 'westeurope',
+  properties: {
+    provisioningState: 'Failed',
+    instanceView: { statuses: [{ code: 'ProvisioningState/failed/AllocationFailed', level: 'Error', message: 'no capacity' }] },
+  },
+});
+
 describe('clusters of one subscription', () => {
   it('do not ask for a size that another one was just refused, but for one try a minute', async () => {
     const server = new MemoryHintServer(() => START_MS);
@@ -24,6 +35,15 @@ describe('clusters of one subscription', () => {
     // The look before asked for the right to try.
     expect(two.group(USER_POOL, waiting).lastResort).toBeUndefined();
     expect(await two.increase(USER_POOL, 4)).toMatchObject({ kind: 'accepted' });
+  });
+
+  it('learn of a lack of capacity that only an instance of another one shows, whoever asked for it', async () => {
+    const server = new MemoryHintServer(() => START_MS);
+    const [one, two] = [await aCloud(server, 'one'), await aCloud(server, 'two')];
+    one.arm.intercept = ({ path }) => (/virtualMachines$/i.test(path) ? { body: { value: [failedInstance(path)] } } : undefined);
+    await one.azure.refresh(one.group(USER_POOL).id, one.signal);
+    expect(one.group(USER_POOL).instances).toMatchObject([{ state: 'failed' }]);
+    expect(two.group(USER_POOL, waiting).lastResort).toContain('another cluster of the subscription got no Standard_D4s_v5');
   });
 
   it('delay reads that Azure throttles for another one', async () => {

@@ -218,9 +218,9 @@ export const SHARING_GUARDS: readonly GuardTable[] = [
     ],
   },
   {
-    test: 'test/scenarios/fleet.test.ts',
+    test: 'test/contract/azure-shared-hints.test.ts',
     guards: [
-      { title: 'a lack of capacity that only instances show is reported to other clusters', row: 'choose the other pool in the same loop' },
+      { title: 'a lack of capacity that only instances show is reported to other clusters', row: 'only an instance of another one' },
     ],
   },
   {
