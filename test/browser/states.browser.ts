@@ -232,7 +232,7 @@ describe('the page says', () => {
     expect(text).toContain('batch, gpu, spot: min 3 (rule 1, prepared for 07:30 Europe/Berlin), no removals (rule 3)');
   });
 
-  it('what a pool keeps free, and what is missing of it', async () => {
+  it('what a pool keeps free and what is missing of it, which nodes are sick or stopped, and its placement score', async () => {
     const input = await calm();
     const room = { amount: '1 node', wanted: 1, kept: 0, coming: 1, missing: 0, nodes: [] };
     const pool: LiveAnswer = {
@@ -259,6 +259,9 @@ describe('the page says', () => {
       changes: [],
       stockouts: [],
       quotas: [],
+      health: 'general-3 is sick: XIDErrors=True for 12 min; its replacement waits until its new nodes are ready',
+      deallocation: '2 instances are stopped, for 3 h at least; their disks of 128 GiB are billed',
+      placementScore: 'Low',
       headroom: [
         { ...room, sentence: '1 free node: 0 of 1 kept free; 1 coming' },
         {
@@ -271,6 +274,9 @@ describe('the page says', () => {
     const { page: tab, troubles, close } = await openPage(browser, `${url}/#pool/general`);
     await expect.poll(() => tab.locator('.sheet').innerText()).toMatch(/Headroom\s+1 free node: 0 of 1 kept free; 1 coming/);
     expect(await tab.locator('.sheet').innerText()).toMatch(/Headroom\s+3 copies of Deployment shop.web: 2 of 3 kept free on n1/);
+    expect(await tab.locator('.sheet').innerText()).toMatch(
+      /Health\s+general-3 is sick: XIDErrors=True[^]*Stopped\s+2 instances[^]*Placement\s+Azure's score/,
+    );
     await screenshot(tab, 'state-headroom', false);
     expect(troubles).toEqual([]);
     await close();

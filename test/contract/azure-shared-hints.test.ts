@@ -37,7 +37,7 @@ describe('clusters of one subscription', () => {
     expect(await two.increase(USER_POOL, 4)).toMatchObject({ kind: 'accepted' });
   });
 
-  it('learn of a lack of capacity that only an instance of another one shows, whoever asked for it', async () => {
+  it('learn of a lack of capacity that only an instance of another one shows, whichever program asked for it', async () => {
     const server = new MemoryHintServer(() => START_MS);
     const [one, two] = [await aCloud(server, 'one'), await aCloud(server, 'two')];
     one.arm.intercept = ({ path }) => (/virtualMachines$/i.test(path) ? { body: { value: [failedInstance(path)] } } : undefined);

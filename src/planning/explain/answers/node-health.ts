@@ -59,10 +59,10 @@ export function describeNodeHealth(name: NodeName, input: HealthInput): string |
     return `AKS quarantined it: its drain failed at an upgrade. It takes no pods and is not counted as capacity.${each}`;
   }
   const found = sickNodeOf(name, observation);
-  return found === undefined ? undefined : `${describeSick(found.sick, found.pool, observation, state)}.`;
+  return found === undefined ? undefined : `It ${describeSick(found.sick, found.pool, observation, state)}.`;
 }
 
-/** `sick: XIDErrors=True for 12 min; its replacement waits until its new nodes are ready`. */
+/** `is sick: XIDErrors=True for 12 min; its replacement waits until its new nodes are ready`. */
 function describeSick(
   { node, condition, dueAtMs }: SickNode,
   { rules, stopped }: SickPool,
@@ -72,10 +72,10 @@ function describeSick(
   const what = `${describeCondition(condition)} for ${formatSpan(Math.max(0, nowMs - condition.sinceMs))}`;
   const { running, left } = state.repacks;
   const own = running.find(({ set }) => set.remove.some((each) => each.node === node.name && each.condition !== undefined));
-  if (own !== undefined) return `Sick: ${what}; its replacement ${STAGES[own.stage]}`;
-  if (dueAtMs > nowMs) return `Shows ${what}; it is sick by its pool's rules in ${formatSpan(dueAtMs - nowMs)}`;
+  if (own !== undefined) return `is sick: ${what}; its replacement ${STAGES[own.stage]}`;
+  if (dueAtMs > nowMs) return `shows ${what}; it is sick by its pool's rules in ${formatSpan(dueAtMs - nowMs)}`;
   const why = stopped ?? left.get(node.name);
-  return `Sick: ${what}; ${why === undefined ? `it is replaced by its pool's rules (maximum: ${rules.maximum})` : `not replaced now: ${why}`}`;
+  return `is sick: ${what}; ${why === undefined ? `it is replaced by its pool's rules (maximum: ${rules.maximum})` : `not replaced now: ${why}`}`;
 }
 
 /** Of managed groups, in their order; without those whose nodes are well. */
@@ -100,7 +100,7 @@ export function poolHealth(input: HealthInput): readonly PoolHealth[] {
           sick: pool?.showing.map((one) => ({
             node: one.node.name,
             condition: describeCondition(one.condition),
-            sentence: describeSick(one, pool, observation, input.state),
+            sentence: `${one.node.name} ${describeSick(one, pool, observation, input.state)}`,
           })),
         }),
       },
@@ -115,7 +115,7 @@ function quarantineText({ nodes, perHour }: QuarantinedNodes, currency: string |
 
 function sickText(pool: SickPool, { observation, state }: HealthInput): string {
   if (pool.stopped !== undefined) return pool.stopped;
-  const shown = pool.showing.slice(0, MOST_NAMED).map((one) => `${one.node.name}: ${describeSick(one, pool, observation, state)}`);
+  const shown = pool.showing.slice(0, MOST_NAMED).map((one) => `${one.node.name} ${describeSick(one, pool, observation, state)}`);
   const more = pool.showing.length > MOST_NAMED ? [`and ${pool.showing.length - MOST_NAMED} others`] : [];
   return [...shown, ...more].join('; ');
 }
