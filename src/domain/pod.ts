@@ -171,6 +171,8 @@ export interface Pod extends Protection {
   readonly resize?: PendingResize;
   /** Whether a DaemonSet pod wants to be evicted with its node. If absent, the policy decides. */
   readonly daemonEviction?: boolean;
+  /** When one of its containers last started again, or ended without. If absent, none was restarted, and nearly no pod has it. */
+  readonly restartedAtMs?: number;
   /** `controller.kubernetes.io/pod-deletion-cost`. If absent, 0. */
   readonly deletionCost?: number;
   /** The least share of its workload's pods on regular nodes. If absent, none. */

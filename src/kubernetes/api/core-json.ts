@@ -77,6 +77,9 @@ export interface ContainerJson {
 
 export interface ContainerStatusJson {
   readonly name?: string;
+  readonly restartCount?: number;
+  readonly state?: { readonly running?: { readonly startedAt?: string | null } | null };
+  readonly lastState?: { readonly terminated?: { readonly finishedAt?: string | null } | null };
   readonly allocatedResources?: Quantities;
   readonly resources?: ResourcesJson | null;
 }

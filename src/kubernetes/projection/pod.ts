@@ -4,7 +4,7 @@ import { DO_NOT_DISRUPT_ANNOTATION, protectionOf, type Protection } from '../../
 import { MIN_ON_DEMAND_ANNOTATION, onDemandShareOf } from '../../domain/pod.ts';
 import type { Controller, LocalVolume, Pod, PodPhase, SafeToEvict } from '../../domain/pod.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
-import { timeOf, type ConditionJson, type MetadataJson, type PodJson } from '../api/core-json.ts';
+import { timeOf, type ConditionJson, type ContainerStatusJson, type MetadataJson, type PodJson } from '../api/core-json.ts';
 import { Interner, StringInterner, WeakInterner } from '../watch/interner.ts';
 import { claimsOf, disksOf, localVolumes } from './pod-volumes.ts';
 import { effectiveRequest } from './pod-requests.ts';
@@ -79,8 +79,17 @@ export function projectPod(json: PodJson, shared: PodProjection): Pod {
     ...madeClaims(json),
     ...consumptionOf(annotations),
     ...defined({ minOnDemand: onDemandShareOf(annotations[MIN_ON_DEMAND_ANNOTATION]) }),
+    ...defined({ restartedAtMs: lastRestartMs(status.containerStatuses) }),
     ...pendingResize(json, shared),
   };
+}
+
+/** undefined: no container was restarted. */
+function lastRestartMs(containers: readonly ContainerStatusJson[] = []): number | undefined {
+  const times = containers.flatMap(({ restartCount = 0, state, lastState }) =>
+    restartCount > 0 ? (timeOf(state?.running?.startedAt) ?? timeOf(lastState?.terminated?.finishedAt) ?? []) : [],
+  );
+  return times.length === 0 ? undefined : Math.max(...times);
 }
 
 /** The condition of Kubernetes 1.33 and later; `k8s.io/api` v0.36.3, `core/v1/types.go`: `PodResizePending`. */

@@ -28,12 +28,12 @@ const PRECISION = 1e6;
 
 /**
  * What it costs the workloads if the pods move, in ordinary pods: each pod counts by its priority, its `pod-deletion-cost` and
- * its age. 0 only if there are no pods.
+ * its age, since the last restart of a container: what it had built up until then is lost already. 0 only if there are no pods.
  */
 export function disruptionCost(pods: readonly Pod[], nowMs: number): number {
   const sum = pods.reduce((total, pod) => {
     const weight = (pod.shape.priority ?? 0) + (pod.deletionCost ?? 0);
-    return total + Math.max(MIN_POD_COST, 1 + weight / WORTH_ONE_POD) + ageCost(nowMs - pod.createdAtMs);
+    return total + Math.max(MIN_POD_COST, 1 + weight / WORTH_ONE_POD) + ageCost(nowMs - (pod.restartedAtMs ?? pod.createdAtMs));
   }, 0);
   return Math.round(sum * PRECISION) / PRECISION;
 }

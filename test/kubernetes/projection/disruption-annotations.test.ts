@@ -1,4 +1,4 @@
-/** The annotations that say how a node or a pod wants to be disrupted, as they arrive from the API. */
+/** What says how a node or a pod wants to be disrupted, and what a move would end, as it arrives from the API. */
 import { describe, expect, it } from 'vitest';
 import { createNodeProjection, projectNode } from '../../../src/kubernetes/projection/node.ts';
 import { createPodProjection, projectPod } from '../../../src/kubernetes/projection/pod.ts';
@@ -33,5 +33,25 @@ describe('annotations of a pod', () => {
   ])('%s', (_name, annotations, daemonEviction, deletionCost) => {
     const pod = projectPod({ metadata: { name: 'p', annotations } }, createPodProjection(new ResourceNames()));
     expect([pod.daemonEviction, pod.deletionCost]).toEqual([daemonEviction, deletionCost]);
+  });
+});
+
+describe('restarts of a pod', () => {
+  const at = (minute: number) => new Date(Date.UTC(2026, 0, 5, 3, minute)).toISOString();
+  const runs = (restartCount: number, minute: number) => ({ restartCount, state: { running: { startedAt: at(minute) } } });
+  it.each([
+    ['no status', undefined, undefined],
+    ['the first start is no restart', [runs(0, 1)], undefined],
+    ['the last one of all containers counts', [runs(2, 7), runs(1, 3), runs(0, 9)], at(7)],
+    [
+      'one that waits for its next start ended then',
+      [{ restartCount: 4, state: {}, lastState: { terminated: { finishedAt: at(8) } } }],
+      at(8),
+    ],
+    ['a kubelet that says no time', [{ restartCount: 1 }], undefined],
+  ])('%s', (_name, containerStatuses, expected) => {
+    const json = { metadata: { name: 'p' }, status: containerStatuses === undefined ? {} : { containerStatuses } };
+    const { restartedAtMs } = projectPod(json, createPodProjection(new ResourceNames()));
+    expect(restartedAtMs).toBe(expected === undefined ? undefined : Date.parse(expected));
   });
 });

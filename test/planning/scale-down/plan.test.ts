@@ -218,6 +218,13 @@ describe('the order among nodes that may go', () => {
     expect(removed(plan({ ...roomy, pods, state: since, policy: aPolicy(drains) }))).toEqual(['p-2', 'p-1', 'p-0']);
   });
 
+  it('a restart of a container ends what a pod has built up: it is moved as a young one', () => {
+    const since2h = { createdAtMs: START_MS - 120 * MINUTE };
+    const steady = aPod({ name: 'steady', nodeName: 'p-0', cpu: '100m', ...since2h });
+    const restarted = aPod({ name: 'restarted', nodeName: 'p-1', cpu: '100m', ...since2h, restartedAtMs: START_MS - 5 * MINUTE });
+    expect(removed(plan({ ...roomy, pods: [steady, restarted], state: since, policy: aPolicy(drains) }))).toEqual(['p-2', 'p-1', 'p-0']);
+  });
+
   it('where every size has a price, what saves most for the disturbance goes first', () => {
     const groups = [
       pool('p', 2, { vmSize: 'Standard_D4s_v5' }),
