@@ -96,7 +96,7 @@ export interface Blocker {
 }
 
 /** Why a node is removed; a closed set, used as a metric label. */
-export const REMOVAL_CAUSES = ['empty', 'underutilized', 'unready', 'sick'] as const;
+export const REMOVAL_CAUSES = ['empty', 'underutilized', 'unready', 'sick', 'repacked'] as const;
 export type RemovalCause = (typeof REMOVAL_CAUSES)[number];
 
 /** One node to remove now. `pods` must be evicted first; empty for an empty node. */

@@ -132,6 +132,15 @@ export interface ReplacedSickNodes {
   readonly closure: Closure | undefined;
 }
 
+/** Pods of one controller that the removal of a node moved: as many of those that it created next replace them. */
+export interface MovedPods {
+  /** The uid of the controller. */
+  readonly owner: string;
+  readonly pods: number;
+  /** When the removal began. */
+  readonly atMs: number;
+}
+
 /** What loops remember of repacking. */
 export interface RepackMemory {
   /** The oldest first. No two have a group in common. */
@@ -140,6 +149,8 @@ export interface RepackMemory {
   readonly closures: ReadonlyMap<NodeName, Closure>;
   /** When nodes of repacks were given to removal within the last hour, the oldest first. */
   readonly begunMs: readonly number[];
+  /** Pods that removals moved lately, the oldest first. Empty unless repacking is on for their group. */
+  readonly moved: readonly MovedPods[];
   /** The last search for something to do. undefined: there was none. */
   readonly search: RepackLook | undefined;
   /** By group. Empty unless sick nodes were replaced within a day. */
@@ -161,14 +172,15 @@ export const NOTHING_REPACKED: RepackMemory = Object.freeze({
   running: [],
   closures: new Map<NodeName, Closure>(),
   begunMs: [],
+  moved: [],
   search: undefined,
   replaced: new Map<NodeGroupId, ReplacedSickNodes>(),
   left: new Map<NodeName, string>(),
 });
 
 /** Nothing of it has to be stored. */
-export function isNothingRepacked({ running, closures, begunMs, replaced }: RepackMemory): boolean {
-  return running.length === 0 && closures.size === 0 && begunMs.length === 0 && replaced.size === 0;
+export function isNothingRepacked({ running, closures, begunMs, moved, replaced }: RepackMemory): boolean {
+  return running.length + begunMs.length + moved.length === 0 && closures.size + replaced.size === 0;
 }
 
 /** Whether the set replaces sick nodes. All its nodes are of one group then. */

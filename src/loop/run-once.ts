@@ -13,6 +13,7 @@ import { stalenessProblem } from '../planning/state/cluster-health.ts';
 import { waitedGroupsInSlices } from '../planning/scale-down/full-groups.ts';
 import { cancellableInstances } from '../planning/scale-up/cancelled-increases.ts';
 import { planScaleDownInSlices } from '../planning/scale-down/plan.ts';
+import { withMovedPods } from '../planning/scale-down/repacked-nodes.ts';
 import { newForeignDeletionTaints } from '../planning/state/deletions.ts';
 import { reduceAnswers, reduceObservation, reduceRemovals, reduceScaleDownPlan } from '../planning/state/loop-state.ts';
 import { checkPromises } from '../planning/promises/check-promises.ts';
@@ -311,7 +312,10 @@ async function planAndStartRemovals(input: RunOnceInput, progress: Progress, obs
   await executeScaleDown({ plan, groups: observation.cloud.groups, ...sizesFor(observation, policy), runner, log, metrics, turns, over });
   // Started removals enter the state at once: the next loop needs them even if a later step fails.
   const removed = runner.collect();
-  return { plan, removed, state: reduceRemovals(planned, removed, observation.nowMs) };
+  const reduced = reduceRemovals(planned, removed, observation.nowMs);
+  const moves = { removals: plan.removals, outcomes: removed };
+  const repacks = withMovedPods(reduced.repacks, moves, { groups: observation.cloud.groups, rules: policy.repack });
+  return { plan, removed, state: { ...reduced, repacks } };
 }
 
 /** Not counted without a budget that needs them. */

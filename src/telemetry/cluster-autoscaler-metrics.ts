@@ -97,8 +97,9 @@ function derivedScaleUp(native: Metrics, registry: Registry, { ofPool, ofGpuPool
   };
 }
 
-/** The Cluster Autoscaler has no word for a sick node: it does not work as it should, as one that is not ready. */
+/** The Cluster Autoscaler has no word for a sick node, which does not work as it should, nor for one of a repack, whose pods fit elsewhere. */
 function upstreamCause(cause: string | number | undefined): string {
+  if (cause === 'repacked') return 'underutilized';
   return cause === 'sick' ? 'unready' : String(cause);
 }
 

@@ -40,6 +40,8 @@ const births = (run: VirtualRun) =>
     .boundPods()
     .filter((pod) => pod.metadata.labels?.['app'] === 'web')
     .map((pod) => Date.parse(pod.metadata.creationTimestamp ?? ''));
+const nodeOf = (run: VirtualRun, name: string) =>
+  run.world.cluster.store.boundPods().find((pod) => pod.metadata.labels?.['app'] === name)?.spec.nodeName;
 
 describe('repacking', () => {
   it('replaces four nodes by one that costs less and is ready before, over a restart, and then leaves its pods alone', async () => {
@@ -77,6 +79,38 @@ describe('repacking', () => {
     expect(events(run, 'RepackUndone').join()).toContain('NotEnoughPdb');
     await run.until('the new node is gone', () => capacity(run, 'large') === 0, HOUR);
     expect([sizes(run), bound(run, 'web')]).toEqual([[4, 0], 4]);
+    expect(run.world.violations()).toEqual([]);
+  });
+
+  it('lets no ordinary removal move a pod again that one has moved, over a restart', async () => {
+    const run = await startedWorld({
+      spec: worldOf([aPool({ name: 'p', count: 3, min: 0 })]),
+      flags: [...FLAGS, `--config=${await configFile('enabled: true, minScore: 1000')}`],
+    });
+    // One pod that fills half of a node on each node, then the one that moves.
+    for (const name of ['one', 'two', 'three']) {
+      run.world.cluster.apply(deployment({ name, replicas: 1, cpu: '2500m' }));
+      await run.until(`${name} runs`, () => bound(run, name) === 1, 10 * MINUTE);
+    }
+    run.world.cluster.apply(deployment({ name: 'web', replicas: 1, cpu: '500m' }));
+    await run.until('web runs', () => bound(run, 'web') === 1, 10 * MINUTE);
+    const neighbour = () => ['one', 'two', 'three'].find((name) => nodeOf(run, name) === nodeOf(run, 'web'));
+    const leave = () => run.world.cluster.apply(deployment({ name: neighbour() ?? '', replicas: 0, cpu: '2500m' }));
+    const [born] = births(run);
+    leave();
+    await run.until('its node was removed', () => capacity(run, 'p') === 2, HOUR);
+    expect(births(run)[0]).toBeGreaterThan(born ?? 0);
+    const [moved = 0] = births(run);
+    leave();
+    await run.advance(2 * MINUTE);
+    run.killDaemon();
+    await run.startDaemon();
+    await run.advance(moved + 9 * MINUTE - run.world.clock.now());
+    const node = nodeOf(run, 'web');
+    const kept = run.reports.at(-1)?.scaleDown?.kept.find((entry) => entry.node === node);
+    expect([capacity(run, 'p'), births(run), kept]).toEqual([2, [moved], expect.objectContaining({ reason: 'RepackInProgress' })]);
+    await run.until('it goes once the pod is old enough', () => capacity(run, 'p') === 1, 10 * MINUTE);
+    expect(births(run)[0]).toBeGreaterThanOrEqual(moved + 10 * MINUTE);
     expect(run.world.violations()).toEqual([]);
   });
 });

@@ -144,6 +144,7 @@ export const FULL_STATE: Full<LoopState> = {
     ],
     closures: new Map([['n', { untilMs: END_MS, durationMs: 7 }]]),
     begunMs: [PAST_MS],
+    moved: [{ owner: 'o', pods: 2, atMs: PAST_MS }],
     search: { atMs: PAST_MS, why: 'w', saved: { nodes: 1, cpuMillis: 4_000, perHour: 0.2 } },
     replaced: new Map([[GROUP, { sinceMs: PAST_MS, image: 'i', again: 'n', closure: { untilMs: END_MS, durationMs: 7 } }]]),
     left: new Map([['n', 'w']]),

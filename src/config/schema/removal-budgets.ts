@@ -5,7 +5,8 @@ import type { RemovalBudget } from '../../domain/policy.ts';
 import { MAX_CLUSTER_NODES } from '../../domain/platform-limits.ts';
 import { wholeNumber } from './value-types.ts';
 
-const FORMS = 'a list of {nodes: 5} or {percent: 10}, each also with per: pool, and reasons: [empty, underutilized, unready, sick]';
+const FORMS =
+  'a list of {nodes: 5} or {percent: 10}, each also with per: pool, and reasons: [empty, underutilized, unready, sick, repacked]';
 const REASONS = `a list of reasons: ${REMOVAL_CAUSES.join(', ')}`;
 
 const budget = z

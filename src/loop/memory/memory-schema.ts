@@ -114,6 +114,7 @@ const repacks = z.object({
   ),
   closures: z.array(z.tuple([node, z.object({ untilMs: time, durationMs: duration })])),
   begunMs: z.array(time),
+  moved: z.array(z.object({ owner: word, pods: count, atMs: time })).exactOptional(),
   replaced: z
     .array(
       z.tuple([
@@ -128,6 +129,10 @@ const repacks = z.object({
     )
     .exactOptional(),
 });
+
+/** A word that a later version added is an unknown cause, which counts in every budget. Words after the first three are `why`: some versions refuse them as `cause`. */
+const cause = word.transform((name) => REMOVAL_CAUSES.find((known) => known === name));
+const budgetedRemoval = z.object({ group, cause: cause.exactOptional(), why: cause.exactOptional(), startedAtMs: time });
 
 /** Parts that this version does not know are left out. */
 export const savedMemory = z.object({
@@ -145,7 +150,7 @@ export const savedMemory = z.object({
   targets: z.array(z.tuple([group, count])),
   asked: z.array(z.tuple([group, z.array(z.object({ atMs: time, nodes: count }))])),
   readyTimes: z.array(z.tuple([group, z.array(duration).max(100)])).exactOptional(),
-  budgetedRemovals: z.array(z.object({ group, cause: z.enum(REMOVAL_CAUSES).exactOptional(), startedAtMs: time })).exactOptional(),
+  budgetedRemovals: z.array(budgetedRemoval).exactOptional(),
   repacks: repacks.exactOptional(),
   messages: z.array(z.tuple([group, z.string()])),
   idle: z.array(z.tuple([z.string().max(256), z.array(z.tuple([z.string().max(SUFFIX_LENGTH), z.number().min(0)]))])),

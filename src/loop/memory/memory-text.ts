@@ -4,7 +4,7 @@
  */
 import type { output, ZodError } from 'zod';
 import type { NodeGroupId, NodeName } from '../../domain/ids.ts';
-import type { Backoff, LoopState, SavedMemory, Stockout } from '../../domain/loop-state.ts';
+import type { Backoff, BudgetedRemoval, LoopState, SavedMemory, Stockout } from '../../domain/loop-state.ts';
 import { isNothingRepacked, NOTHING_REPACKED, type RepackMemory } from '../../domain/repack.ts';
 import { compareText } from '../../lib/comparison.ts';
 import { requestedLastMinute } from '../../planning/state/increases/increase-rate.ts';
@@ -54,7 +54,9 @@ export function writeMemory(state: LoopState, savedAtMs: number): MemoryText {
     accepted: take('accepted', [...accepted].map(savedIncreases)),
     readyTimes: take('readyTimes', [...state.readyTimes]),
     // guard: what budgets of removals have counted survives a restart
-    ...(state.budgetedRemovals.length === 0 ? {} : { budgetedRemovals: take('budgetedRemovals', state.budgetedRemovals) }),
+    ...(state.budgetedRemovals.length === 0
+      ? {}
+      : { budgetedRemovals: take('budgetedRemovals', state.budgetedRemovals.map(savedRemoval)) }),
     ...(isNothingRepacked(state.repacks) ? {} : { repacks: savedRepacks(state.repacks, take) }),
     messages: take('messages', [...state.backoffs].flatMap(messageOf)),
     idle: take('idle', timersByPrefix(state.unneededSince, savedAtMs)),
@@ -77,14 +79,23 @@ export function urgentParts(state: LoopState): UrgentMemory {
 }
 
 /** A repack that is not stored would leave its new nodes idle, and its old ones as they were. */
-function savedRepacks({ running, closures, begunMs, replaced }: RepackMemory, take: Sections['take']) {
+function savedRepacks({ running, closures, begunMs, moved, replaced }: RepackMemory, take: Sections['take']) {
   return {
     // guard: repacks under way survive a restart
     running: take('repacks', running),
     closures: take('repackClosures', [...closures]),
     begunMs: take('repackStarts', begunMs),
+    // guard: after a restart no pod is moved a second time
+    ...(moved.length === 0 ? {} : { moved: take('movedPods', moved.toReversed()) }),
     ...(replaced.size === 0 ? {} : { replaced: take('replacedSickNodes', [...replaced]) }),
   };
+}
+
+/** Causes that each version reads. */
+const FIRST_CAUSES: ReadonlySet<string | undefined> = new Set(['empty', 'underutilized', 'unready', undefined]);
+
+function savedRemoval({ cause, ...removal }: BudgetedRemoval) {
+  return FIRST_CAUSES.has(cause) ? { ...removal, cause } : { ...removal, why: cause };
 }
 
 type SavedIncreases = readonly [NodeGroupId, readonly StoredIncrease[]];
@@ -230,14 +241,20 @@ function restored({ messages, idle, asked, ...saved }: output<typeof savedMemory
     brokenZones: new Map(brokenZones.map(([id, promise]) => [id, totalPromise(promise)])),
     groupTimes: new Map(groupTimes),
     readyTimes: new Map(readyTimes),
-    budgetedRemovals: budgetedRemovals.map(({ cause, ...removal }) => ({ ...removal, cause })),
+    budgetedRemovals: budgetedRemovals.map(({ cause, why, ...removal }) => ({ ...removal, cause: cause ?? why })),
     targets: new Map(targets),
     repacks: repacks === undefined ? NOTHING_REPACKED : restoredRepacks(repacks),
     unneededSince: new Map(idle.flatMap((entry) => timersOf(entry, rest.savedAtMs))),
   };
 }
 
-function restoredRepacks({ running, closures, begunMs, replaced = [] }: NonNullable<output<typeof savedMemory>['repacks']>): RepackMemory {
+function restoredRepacks({
+  running,
+  closures,
+  begunMs,
+  moved = [],
+  replaced = [],
+}: NonNullable<output<typeof savedMemory>['repacks']>): RepackMemory {
   const whole = running.map(({ set, ...repack }) => {
     const { remove, add, saved, ...numbers } = set;
     const nodes = remove.map(({ condition, ...one }) => ({ ...one, condition }));
@@ -248,6 +265,7 @@ function restoredRepacks({ running, closures, begunMs, replaced = [] }: NonNulla
     running: whole,
     closures: new Map(closures),
     begunMs,
+    moved: moved.toReversed(),
     replaced: new Map(replaced.map(([id, { sinceMs, image, again, closure }]) => [id, { sinceMs, image, again, closure }])),
   };
 }

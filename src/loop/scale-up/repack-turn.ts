@@ -44,8 +44,8 @@ export interface RepackTurn {
 export async function runRepackTurn(input: RepackTurnInput, signal: AbortSignal): Promise<RepackTurn | undefined> {
   const { observation, state, deps, over } = input;
   const { groups } = observation.cloud;
-  const { running, closures, left } = state.repacks;
-  const isIdle = running.length + closures.size + left.size === 0;
+  const { running, closures, moved, left } = state.repacks;
+  const isIdle = running.length + closures.size + moved.length + left.size === 0;
   if (isIdle && !repacksAny(groups, deps.policy.repack) && sickPools(observation).length === 0) return undefined;
   const decision = await deps.turns.finishUnless(over, planTurn(input));
   if (decision === undefined || over.aborted) return undefined;

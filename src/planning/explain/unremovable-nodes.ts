@@ -142,7 +142,7 @@ function addNode(total: Sum, node: Node, { price, share }: NodeCost): void {
 
 function describeRemoval(removal: Removal, nowMs: number): string {
   const sick = `sick, ${removal.condition ?? ''}`;
-  const cause = { empty: 'empty', underutilized: 'underutilized', unready: 'not ready', sick }[removal.cause];
+  const cause = { empty: 'empty', underutilized: 'underutilized', unready: 'not ready', sick, repacked: 'part of a repack' }[removal.cause];
   const pods = removal.pods.length === 0 ? '' : `, ${removal.pods.length} pods must move`;
   return `to be removed: ${cause}, unneeded for ${formatDuration(nowMs - removal.unneededSinceMs)}${pods}`;
 }

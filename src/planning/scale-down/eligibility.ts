@@ -15,7 +15,7 @@ import { isReservation } from '../state/assumed-pods.ts';
 import { isStarting, isWorking } from '../state/node-counts.ts';
 import { claimUtilization, unsupportedClaim, unknownDeviceUse, deviceUtilization, hasDevices, utilizationOf } from './utilization.ts';
 import { isLeaving, type ScaleDownContext } from './plan-context.ts';
-import { youngPod } from './repacked-nodes.ts';
+import { type RepackedNodes, youngPod } from './repacked-nodes.ts';
 import { defined } from '../../lib/defined.ts';
 import { describeSource } from '../../domain/schedule-rules.ts';
 
@@ -28,13 +28,15 @@ export interface Candidate {
   readonly drain: NodeDrain;
   /** The condition that it is replaced for. undefined: it is not being replaced since it is sick. */
   readonly condition: string | undefined;
+  /** A repack removes it. */
+  readonly repacked: boolean;
 }
 
 export interface Eligibility {
   /** Sorted by name. */
   readonly candidates: readonly Candidate[];
   readonly kept: readonly UnremovableNode[];
-  /** Unremovable nodes whose timer goes on: only a disruption budget that is exhausted for the moment blocks them. */
+  /** Unremovable nodes whose timer goes on: only a budget that is exhausted for the moment, or a pod that was moved lately, is against it. */
   readonly pausedBy: ReadonlySet<string>;
 }
 
@@ -58,7 +60,11 @@ export function findCandidates(context: ScaleDownContext): Eligibility {
       continue;
     }
     const { blocker, passing } = verdict.drain;
-    if (blocker === undefined) candidates.push(verdict);
+    const moved = movedLately(verdict, context);
+    if (blocker === undefined && moved !== undefined) {
+      pausedBy.add(name);
+      kept.push({ node: name, utilization: verdict.utilization, ...moved });
+    } else if (blocker === undefined) candidates.push(verdict);
     else if (passing) {
       pausedBy.add(name);
       kept.push({ node: name, reason: 'BlockedByPod', blocker, utilization: verdict.utilization });
@@ -99,6 +105,12 @@ function checkNode(node: Node, context: ScaleDownContext): Candidate | Unremovab
   const memory = rememberedReason(node, context);
   if (memory !== undefined) return memory;
   return checkUtilization({ node, group, instance }, context);
+}
+
+/** A broken or sick node is removed nevertheless. */
+function movedLately({ node, condition }: Candidate, { repack }: ScaleDownContext): ReturnType<RepackedNodes['movedTo']> {
+  // guard: where repacking is on, no pod is moved twice within its least age
+  return node.readiness.ready && condition === undefined ? repack.movedTo(node.name) : undefined;
 }
 
 function rememberedReason({ name: node }: Node, { state, observation }: ScaleDownContext): UnremovableNode | undefined {
@@ -178,9 +190,10 @@ function findUseVerdict(
     return { node: node.name, reason: 'UnexpectedError', detail: 'the node has no allocatable CPU or memory, or only for ignored pods' };
   // Equality is eligible, as in the Cluster Autoscaler: a threshold of 0 still frees nodes that carry nothing.
   const condition = context.repack.removing.get(node.name);
-  const found = (): Candidate => ({ ...known, utilization, drain: checkNodeDrain(pods, context.drainOn(node.name)), condition });
+  const repacked = context.repack.removing.has(node.name);
+  const found = (): Candidate => ({ ...known, utilization, drain: checkNodeDrain(pods, context.drainOn(node.name)), condition, repacked });
   if (utilization <= threshold || condition !== undefined) return found();
-  if (!context.repack.removing.has(node.name)) return { node: node.name, reason: 'NotUnderutilized', utilization, threshold };
+  if (!repacked) return { node: node.name, reason: 'NotUnderutilized', utilization, threshold };
   return repackedCandidate(found(), context);
 }
 

@@ -100,7 +100,7 @@ export function makeScaleDownContext(input: ScaleDownContextInput): ScaleDownCon
     fullGroups: input.fullGroups ?? new Map(),
     reserved: reservedNodes(input, leaving),
     hasOldImage: oldImages(observation),
-    repack: repackedNodes(state),
+    repack: repackedNodes(input),
     inSequence: input.inSequence === true,
     only: input.only,
     cancellable: input.cancellable ?? new Set(),

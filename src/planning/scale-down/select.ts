@@ -155,7 +155,7 @@ function notDueYet(candidate: Unneeded, context: ScaleDownContext): Refusal | un
   const rules = context.policy.scaleDown;
   const ready = node.readiness.ready;
   // It was found and checked for as long as repacks wait.
-  if (ready && context.repack.removing.has(node.name)) return undefined;
+  if (ready && candidate.repacked) return undefined;
   const waitMs = ready
     ? (group.options.unneededForMs ?? rules.unneededForMs)
     : unreadyForMsOf(candidate.node, group, context.observation, context.policy);
@@ -295,7 +295,8 @@ function isEmpty({ node, drain, condition }: Unneeded): boolean {
 function causeOf(candidate: Unneeded): RemovalCause {
   if (!candidate.node.readiness.ready) return 'unready';
   if (candidate.condition !== undefined) return 'sick';
-  return isEmpty(candidate) ? 'empty' : 'underutilized';
+  if (isEmpty(candidate)) return 'empty';
+  return candidate.repacked ? 'repacked' : 'underutilized';
 }
 
 function budgeted(candidate: Unneeded): Removed {

@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { nodeGroupId, type NodeGroupId } from '../../../src/domain/ids.ts';
 import type { Backoff, LoopState, SavedMemory } from '../../../src/domain/loop-state.ts';
+import { REMOVAL_CAUSES } from '../../../src/domain/plan.ts';
 import { readMemory, writeMemory } from '../../../src/loop/memory/memory-text.ts';
 import { recallMemory } from '../../../src/planning/state/after-restart.ts';
 import { rememberAccepted } from '../../../src/planning/state/accepted-increases.ts';
@@ -169,6 +170,31 @@ describe('a saved memory', () => {
     const repacks = { ...FULL_STATE.repacks, search: undefined, left: new Map() };
     const expected: Record<keyof SavedMemory, unknown> = { ...maps, repacks, ...last, knowsAccepted, savedAtMs: START_MS };
     expect(loaded(FULL_STATE)).toEqual(expected);
+  });
+
+  it('of a version with other causes of removals is accepted, and earlier versions accept this one', () => {
+    const causes = [...REMOVAL_CAUSES, undefined];
+    const budgetedRemovals = causes.map((cause) => ({ group: nodeGroupId('a'), cause, startedAtMs: START_MS }));
+    const { text } = writeMemory(aState({ budgetedRemovals }), START_MS);
+    const written = JSON.parse(text) as { readonly budgetedRemovals: readonly { readonly cause?: string }[] };
+    expect(written.budgetedRemovals.map(({ cause }) => cause)).toEqual([
+      'empty',
+      'underutilized',
+      'unready',
+      undefined,
+      undefined,
+      undefined,
+    ]);
+    const read = (saved: string) => {
+      const result = readMemory(saved);
+      return result.ok ? result.memory.budgetedRemovals.map(({ cause }) => cause) : result.reason;
+    };
+    expect(read(text)).toEqual(causes);
+    // As this version's predecessor wrote it, and as a later one may.
+    expect(read(text.replace('"why":"sick"', '"cause":"sick"'))).toEqual(causes);
+    expect(read(text.replace('"why":"sick"', '"why":"of a later version"'))).toEqual(
+      causes.map((cause) => (cause === 'sick' ? undefined : cause)),
+    );
   });
 
   it('of a version that did not know ready times or missed zones is accepted', () => {

@@ -42,6 +42,10 @@ export const REPACK_GUARDS: readonly GuardTable[] = [
     guards: [
       'a new node of a repack stays while its pods have yet to come',
       'a pod that a repack may have moved is not moved again by one',
+      {
+        title: 'where repacking is on, no pod is moved twice within its least age',
+        change: ['node.readiness.ready && condition === undefined', 'false'],
+      },
     ],
   },
   {
@@ -69,6 +73,9 @@ export const REPACK_GUARDS: readonly GuardTable[] = [
   {
     test: 'test/loop/memory/memory-text.test.ts',
     quick: true,
-    guards: [{ title: 'repacks under way survive a restart', change: ["take('repacks', running)", '[]'] }],
+    guards: [
+      { title: 'repacks under way survive a restart', change: ["take('repacks', running)", '[]'] },
+      { title: 'after a restart no pod is moved a second time', change: ["take('movedPods', moved.toReversed())", '[]'] },
+    ],
   },
 ];

@@ -139,6 +139,7 @@ function withPassedTimers(state: LoopState, { cluster, nowMs }: Observation): Lo
     removals: [],
     emptyRemovals: [],
     budgetedRemovals: [],
+    repacks: { ...state.repacks, moved: [] },
     groupTimes: new Map(),
     lastScaleUpMs: nowMs - PASSED_MS,
     lastScaleDownMs: nowMs - PASSED_MS,

@@ -6,6 +6,7 @@ import type { IncreaseRecord } from '../../../domain/loop-report.ts';
 import type { Observation } from '../../../domain/observation.ts';
 import { isForSickNodes, type EndedRepack, type RepackMemory, type RepackPolicy, type RunningRepack } from '../../../domain/repack.ts';
 import { nextDurationMs } from '../../../lib/closure.ts';
+import { withoutOldMoves } from '../repacked-nodes.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -41,19 +42,20 @@ export function noteRepackIncrease(
 }
 
 /** Without hours that are over, nodes that are gone, and closures that ended long ago. The same object if nothing is forgotten. */
-export function withoutForgotten(
-  memory: RepackMemory,
-  { nowMs, cluster }: Observation,
-  { retryAfterAtMostMs }: RepackPolicy,
-): RepackMemory {
+export function withoutForgotten(memory: RepackMemory, { nowMs, cluster }: Observation, rules: RepackPolicy): RepackMemory {
+  const { retryAfterAtMostMs } = rules;
   const begunMs = memory.begunMs.filter((atMs) => atMs > nowMs - HOUR_MS);
   const closures = [...memory.closures].filter(([node, { untilMs }]) => cluster.nodes.has(node) && untilMs + retryAfterAtMostMs > nowMs);
   const replaced = [...memory.replaced].filter(
     ([, { sinceMs, closure }]) => Math.max(sinceMs, closure?.untilMs ?? 0) + retryAfterAtMostMs > nowMs,
   );
+  const moved = withoutOldMoves(memory.moved, rules, nowMs);
   const isSame =
-    begunMs.length === memory.begunMs.length && closures.length === memory.closures.size && replaced.length === memory.replaced.size;
-  return isSame ? memory : { ...memory, begunMs, closures: new Map(closures), replaced: new Map(replaced) };
+    moved === memory.moved &&
+    begunMs.length === memory.begunMs.length &&
+    closures.length === memory.closures.size &&
+    replaced.length === memory.replaced.size;
+  return isSame ? memory : { ...memory, begunMs, moved, closures: new Map(closures), replaced: new Map(replaced) };
 }
 
 /** The nodes of an undone repack are left out for a while, which grows. */

@@ -220,6 +220,7 @@ function removalTable({ scaleDown: { removals }, summary, exclusion = '' }: Plan
       unready: 'not ready',
       underutilized: `requested ${Math.round(utilization * 100)} %`,
       sick: `sick, ${condition ?? ''}`,
+      repacked: 'part of a repack',
     }[cause],
     amount(pods.length),
     perHour === undefined ? '' : signed(-perHour),

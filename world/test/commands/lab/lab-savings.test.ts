@@ -70,7 +70,7 @@ describe('lab savings', () => {
     const file = join(temporaryFolder(), 'savings.json');
     const { code, out } = await savings(['--study', 'repack', '--seeds', '1', '--out', file], 1);
     expect(code).toBe(1);
-    expect(out).toContain('repack: +1 pods a day were moved twice within an hour');
+    expect(out).toContain('repack: 1 pods a day were moved twice within an hour');
     expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({
       command: 'npm run --silent cli -- lab savings --seeds 1',
       seeds: [1],

@@ -21,7 +21,7 @@ describe('the table of pairs of runs', () => {
       pairOf({ costPerDay: 90, evictions: 4 }, { costPerDay: 91, evictions: 9 }),
     ]);
     expect(studyTable(results).at(-1)).toBe(
-      '| repacking | office-week, 24 h, 3 seeds | 100 → 91: -10.0 % (-24.0 to +1.0) | 100, the same | 4 → 9 (+3 to +7) | 2, the same | 120, the same |',
+      '| repacking | office-week, 24 h, 3 seeds | 100 → 91: -10.0 % (-24.0 to +1.0) | 100, the same | 4 → 9 (+3 to +7) | 0, the same | 2, the same | 120, the same |',
     );
   });
 
@@ -39,11 +39,25 @@ describe('what no run may do', () => {
   it.each<[string, string, Change, readonly string[]]>([
     ['nothing', 'repack', {}, []],
     ['an unsafe write', 'prices', { violations: 1 }, ['prices: 1 unsafe writes']],
-    ['pods moved twice by repacking', 'repack', { movedTwice: 2 }, ['repack: +2 pods a day were moved twice within an hour']],
+    ['pods moved twice by repacking', 'repack', { movedTwice: 2 }, ['repack: 2 pods a day were moved twice within an hour']],
     ['pods moved twice without repacking', 'waves', { movedTwice: 2 }, []],
     ['a little more pending', 'repack', { pending: pending(6_500) }, []],
     ['a tenth more pending', 'repack', { pending: pending(6_700) }, ['repack: +12 pod-minutes a day more pending, 100 without']],
   ])('%s', (_, name, turnedOn, problems) => {
     expect(studyProblems(resultsOf(name, [pairOf({}, turnedOn)]))).toEqual(problems);
+  });
+
+  it.each([
+    ['a little more in each of five days', [6_100, 6_200, 6_100, 6_300, 6_100], ['repack: +2 pod-minutes a day more pending, 100 without']],
+    ['a little more in four of five', [6_100, 6_200, 5_900, 6_300, 6_100], []],
+  ])('pending pods: %s', (_, days, problems) => {
+    expect(
+      studyProblems(
+        resultsOf(
+          'repack',
+          days.map((seconds) => pairOf({ pending: pending(6_000) }, { pending: pending(seconds) })),
+        ),
+      ),
+    ).toEqual(problems);
   });
 });
