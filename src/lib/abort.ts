@@ -29,6 +29,22 @@ export function onAbort(signal: AbortSignal, react: () => void): () => void {
   return () => signal.removeEventListener('abort', react);
 }
 
+/** A signal of one piece of work, which fires with any of those that it is linked to. */
+export interface LinkedSignal {
+  readonly signal: AbortSignal;
+  /** Fires it earlier. */
+  readonly fire: (reason?: unknown) => void;
+  /** Unlinks it, when the work is over. */
+  readonly end: () => void;
+}
+
+/** Not `AbortSignal.any`: what that registers at the signal of a loop, for each of thousands of calls, stays until garbage is collected. */
+export function linkedSignal(signals: readonly AbortSignal[]): LinkedSignal {
+  const linked = new AbortController();
+  const unlink = signals.map((each) => onAbort(each, () => linked.abort(each.reason)));
+  return { signal: linked.signal, fire: (reason) => linked.abort(reason), end: () => unlink.forEach((remove) => remove()) };
+}
+
 interface AbortOptions<Value> {
   /** Makes the rejection. If absent, it is an AutoscalerError of kind `cancelled`. */
   readonly error?: () => unknown;
@@ -78,20 +94,22 @@ interface TimedWork<Value> {
  * @throws AutoscalerError `cancelled` when a signal fires first; also whatever the work throws in time.
  */
 export async function withTimeout<Value>(clock: Clock, work: TimedWork<Value>): Promise<Value | 'timed-out'> {
-  const expired = new AbortController();
+  const given = linkedSignal(work.signals);
   const ended = new AbortController();
-  const outer = AbortSignal.any([...work.signals]);
-  const timer = clock.sleep(work.timeoutMs, ended.signal).then(
-    () => {
-      expired.abort();
-      return 'timed-out' as const;
-    },
-    () => 'timed-out' as const,
-  );
-  const running = startWork(work, AbortSignal.any([outer, expired.signal]));
+  let isExpired = false;
+  const expire = (): void => {
+    isExpired = true;
+    given.fire();
+  };
+  clock.sleep(work.timeoutMs, ended.signal).then(expire, () => undefined);
   try {
-    return await withAbort(Promise.race([abandonedAfter(running, expired.signal), timer]), outer);
+    return await new Promise<Value | 'timed-out'>((resolve, reject) => {
+      // What the work does after this is ignored: the first outcome stays.
+      startWork(work, given.signal).then(resolve, reject);
+      onAbort(given.signal, () => (isExpired ? resolve('timed-out') : reject(waitCancelled(given.signal))));
+    });
   } finally {
+    given.end();
     endWaits(ended);
   }
 }
@@ -99,14 +117,6 @@ export async function withTimeout<Value>(clock: Clock, work: TimedWork<Value>): 
 /** An async function, so that a throw before the first wait is a rejection too. */
 async function startWork<Value>(work: TimedWork<Value>, signal: AbortSignal): Promise<Value> {
   return work.run(signal);
-}
-
-/** The result of work that ends after the deadline is ignored, whether value or error. */
-function abandonedAfter<Value>(work: Promise<Value>, expired: AbortSignal): Promise<Value> {
-  return work.catch((thrown: unknown) => {
-    if (expired.aborted) return new Promise<Value>(() => undefined);
-    throw thrown;
-  });
 }
 
 /** A limit of how much work is under way at once. First come, first served. */

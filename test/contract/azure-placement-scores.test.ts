@@ -33,7 +33,7 @@ describe('placement scores', () => {
     await m.pass(2_000);
     expect(scores(m)).toEqual(KNOWN);
     expect(questions(m)).toBe(2);
-    await m.pass(60 * MINUTE);
+    await m.pass(60 * MINUTE, MINUTE);
     expect(questions(m)).toBeLessThanOrEqual(2 * 4);
   });
 
@@ -42,7 +42,7 @@ describe('placement scores', () => {
     { what: 'without a Spot pool', options: ON, place: { ...PLACE, pools: PLACE.pools.slice(-1) } },
   ])('are not asked for $what', async ({ options, place }) => {
     const m = await meet(options, place);
-    await m.pass(61 * MINUTE);
+    await m.pass(31 * MINUTE, MINUTE);
     expect(questions(m)).toBe(0);
   });
 
@@ -53,10 +53,9 @@ describe('placement scores', () => {
     expect(scores(m)).toEqual({ one: undefined, two: undefined, wide: undefined, regional: undefined, regular: undefined });
     expect((await m.increase(m.group('one'), 1)).kind).toBe('accepted');
     const early = questions(m);
-    await m.pass(3 * 60 * MINUTE);
-    await m.pass(3 * 60 * MINUTE);
+    await m.pass(3 * 60 * MINUTE, MINUTE);
     // Each wait is drawn from up to two hours.
-    expect(questions(m) - early).toBeLessThanOrEqual(15);
+    expect(questions(m) - early).toBeLessThanOrEqual(8);
   });
 
   it('hold for an hour while Azure fails', async () => {
@@ -67,9 +66,9 @@ describe('placement scores', () => {
       match: { method: 'POST', pathGlob: '**/placementScores/**' },
       effect: { kind: 'answer', status: 503 },
     });
-    await m.pass(50 * MINUTE);
+    await m.pass(50 * MINUTE, MINUTE);
     expect(scores(m)).toEqual(KNOWN);
-    await m.pass(15 * MINUTE);
+    await m.pass(15 * MINUTE, MINUTE);
     expect(scores(m)['one']).toBeUndefined();
   });
 });

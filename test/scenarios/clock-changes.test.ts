@@ -11,7 +11,7 @@ import { VirtualRun } from '../../world/lab/virtual-run.ts';
 import { aPool, capacity, MINUTE, worldOf } from './support.ts';
 
 // A lease that is renewed rarely costs little; a replica that stops gives it back at once.
-const LEASE = ['--leader-elect-lease-duration=60s', '--leader-elect-renew-deadline=40s', '--leader-elect-retry-period=10s'];
+const LEASE = ['--leader-elect-lease-duration=120s', '--leader-elect-renew-deadline=90s', '--leader-elect-retry-period=20s'];
 const FLAGS = ['--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=10s', '--scan-interval=2m', '--leader-elect=true', ...LEASE];
 // The lists of Azure are read at half the usual rate: that is most of what such a run costs.
 const ENV = { AZURE_VMSS_CACHE_TTL: '120' };

@@ -11,10 +11,8 @@ const TO_AZURE = /^(PUT|POST) .*\/(virtualMachineScaleSets|agentPools)\/[^/]+(\/
 const LIVES: readonly (readonly [Life, number])[] = [
   ['uniform', 3],
   ['uniform-scarce', 3],
-  ['flexible', 5],
   ['flexible-scarce', 5],
   ['vms-pool', 3],
-  ['vms-pool-scarce', 3],
 ];
 
 describe('a process whose last call is a write to Azure', () => {

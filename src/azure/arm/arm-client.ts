@@ -7,7 +7,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { PipelinePolicy, PipelineRequest, PipelineResponse, SendRequest } from '@azure/core-rest-pipeline';
 import { Semaphore } from 'async-mutex';
 import { Allowance, limitOfRate, waitForAllowance } from '../../lib/allowance.ts';
-import { endWaits, withAbort } from '../../lib/abort.ts';
+import { endWaits, linkedSignal, withAbort } from '../../lib/abort.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
@@ -153,23 +153,27 @@ export class ArmCalls {
 
   async #sendWithTimeout<T>(current: CurrentCall, send: () => Promise<T>): Promise<T> {
     const { call, signal } = current;
-    const [timeout, done] = [new AbortController(), new AbortController()];
+    const [limited, done] = [linkedSignal([signal]), new AbortController()];
+    let timedOut = false;
     const timer = this.#deps.clock.sleep(this.#deps.timeoutMs, done.signal).then(
-      () => timeout.abort(),
+      () => {
+        timedOut = true;
+        limited.fire();
+      },
       // The clock rejects only for the cancellation below.
       () => undefined,
     );
-    const context = { ...current, signal: AbortSignal.any([signal, timeout.signal]) };
+    const context = { ...current, signal: limited.signal };
     try {
       // The SDK passes no signal to the credential: a silent sign-in is abandoned, and what it would send later does not leave.
       return await withAbort(this.#current.run(context, send), context.signal);
     } catch (thrown) {
       if (thrown instanceof AutoscalerError && thrown.kind !== 'cancelled') throw thrown;
       if (signal.aborted) throw cancelled(call, thrown);
-      if (timeout.signal.aborted)
-        throw lostResponse(describeCall(call), isWrite(call), new Error(`timed out after ${this.#deps.timeoutMs} ms`));
+      if (timedOut) throw lostResponse(describeCall(call), isWrite(call), new Error(`timed out after ${this.#deps.timeoutMs} ms`));
       throw classifySignInFailure(call, thrown) ?? lostResponse(describeCall(call), isWrite(call), thrown);
     } finally {
+      limited.end();
       endWaits(done);
       await timer;
     }

@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { request, type Dispatcher } from 'undici';
 import type { Clock } from '../../lib/clock.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
-import { endWaits, onAbort, Slots, withAbort } from '../../lib/abort.ts';
+import { endWaits, linkedSignal, Slots, withAbort, type LinkedSignal } from '../../lib/abort.ts';
 import { asAutoscalerError, AutoscalerError } from '../../lib/errors.ts';
 import { refusalError, retryAfterMs, transportError, type Call } from './errors.ts';
 import type { ObjectJson, StatusJson } from './core-json.ts';
@@ -68,7 +68,7 @@ export function createRest(deps: RestDeps): Rest {
     },
     stream: async (path, query, signal) => {
       const call: RestCall = { method: 'GET', path, query };
-      const limit = limitOf(deps, call);
+      const limit = limitOf(deps, call, []);
       try {
         return (await sendAuthorized(deps, { call, signal: AbortSignal.any([signal, limit.signal]) })).body as AsyncIterable<Buffer>;
       } catch (thrown) {
@@ -92,16 +92,13 @@ const MOST_CALLS = 100;
 const MOST_EVICTIONS = 70;
 
 async function readJson(deps: RestDeps, { call, signal }: Sending): Promise<unknown> {
-  const limit = limitOf(deps, call);
-  // Not `AbortSignal.any`: what it registers at the signal of a loop, for each of thousands of calls, stays until garbage is collected.
-  const unfollow = onAbort(signal, () => limit.fire(signal.reason));
+  const limit = limitOf(deps, call, [signal]);
   try {
     const response = await sendAuthorized(deps, { call, signal: limit.signal });
     if (call.ignoresAnswer !== true || !isJson(response)) return parseBody(call, await textOf(call, response.body), response.statusCode);
     await response.body.dump({ limit: MAX_BODY_BYTES, signal: limit.signal });
     return undefined;
   } finally {
-    unfollow();
     limit.end();
   }
 }
@@ -111,22 +108,19 @@ function isJson({ headers }: Dispatcher.ResponseData): boolean {
   return String(headers['content-type']).startsWith('application/json');
 }
 
-interface CallLimit {
-  readonly signal: AbortSignal;
-  /** Fires the signal earlier. */
-  readonly fire: (reason: unknown) => void;
-  readonly end: () => void;
-}
-
-/** A signal that fires when the time of the call is over, unless `end` was called before. */
-function limitOf({ clock, timeoutMs }: RestDeps, call: RestCall): CallLimit {
-  const [expired, ended] = [new AbortController(), new AbortController()];
+/** A signal that fires when the time of the call is over, unless `end` was called before, and with each of `signals`. */
+function limitOf({ clock, timeoutMs }: RestDeps, call: RestCall, signals: readonly AbortSignal[]): LinkedSignal {
+  const [linked, ended] = [linkedSignal(signals), new AbortController()];
   void clock.sleep(call.timeoutMs ?? timeoutMs, ended.signal).then(
-    () => expired.abort(new DOMException('The call took too long.', 'TimeoutError')),
+    () => linked.fire(new DOMException('The call took too long.', 'TimeoutError')),
     // The wait was ended.
     () => undefined,
   );
-  return { signal: expired.signal, fire: (reason) => expired.abort(reason), end: () => endWaits(ended) };
+  const end = (): void => {
+    linked.end();
+    endWaits(ended);
+  };
+  return { ...linked, end };
 }
 
 /** An object by its path, or undefined if it does not exist. @throws AutoscalerError for every other refusal. */
