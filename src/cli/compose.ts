@@ -136,6 +136,7 @@ function composeLoopDeps(
     evictor: kubernetes.evictor,
     owners: kubernetes.owners,
     events: statusEventsNamed(changedVerdictsOnly(kubernetes.events, clock), config.kubernetes.statusConfigMapName),
+    nominator: kubernetes.nominator,
     capacityObjects: kubernetes.capacityObjects,
     journal: decisions,
     advice,

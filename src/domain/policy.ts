@@ -86,6 +86,8 @@ export interface ScaleUpPolicy {
   /** So many evictions of Spot nodes of one size and zone within ten minutes close it like a stockout. 0: evictions close nothing. */
   readonly spotEvictionWave: number;
   readonly enforceMinSize: boolean;
+  /** Whether pods are nominated for the registered node that a plan gives them while the node takes no pods yet. */
+  readonly nominateNodes: boolean;
   /** No nodes are requested while a watch of the cluster has been silent for longer. */
   readonly maxClusterStalenessMs: number;
 }

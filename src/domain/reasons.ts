@@ -117,7 +117,8 @@ export type SkipReason =
 export type PodVerdict =
   | { readonly kind: 'triggered'; readonly group: NodeGroupId }
   | { readonly kind: 'fits-present-node'; readonly node: string }
-  | { readonly kind: 'fits-upcoming-node'; readonly group: NodeGroupId }
+  /** `node`: set only where pods are nominated, if the node has registered. */
+  | { readonly kind: 'fits-upcoming-node'; readonly group: NodeGroupId; readonly node?: string }
   /** `gang`: the pods of a group that starts as a whole share this verdict; `byGroup` is that of those that are hardest to place. */
   | { readonly kind: 'helpless'; readonly byGroup: readonly GroupRefusal[]; readonly gang?: GangShortfall }
   /** `leftOut`: what the loop did not do for the pod, and a later one does: search its place, or explain why it stays pending. */

@@ -13,6 +13,7 @@ import { REFUSAL_GRACE_MS, statusOf } from './api/errors.ts';
 import { createNodeAnnotator } from './writes/node-annotation.ts';
 import { createNodeTainter } from './writes/taints.ts';
 import { createPodEvictor } from './writes/evictions.ts';
+import { createPodNominator } from './writes/nominations.ts';
 import { backoffMs, type Retry } from './api/backoff.ts';
 import { createCapacityWriter } from './writes/capacity-status.ts';
 import { ReplacedConfigMaps, StoredConfigMap, WatchedConfigMap } from './writes/config-maps.ts';
@@ -89,6 +90,7 @@ export async function connectKubernetes(deps: KubernetesDeps): Promise<Kubernete
     tainter: createNodeTainter({ rest, retry }),
     annotator: createNodeAnnotator(rest),
     evictor: createPodEvictor(rest),
+    nominator: createPodNominator(rest),
     owners: new ApiOwnerReader({ rest, clock }),
     events,
     capacityObjects: createCapacityWriter(rest),

@@ -121,6 +121,15 @@ describe.skipIf(helm === undefined)('the chart, rendered by Helm', () => {
     expect(statusRules(objectsIn(plain))).toEqual(statusRules(objects));
   });
 
+  it.each([
+    [{}, 0],
+    [{ config: { scaleUp: { nominateNodes: false } } }, 0],
+    [{ config: { scaleUp: { nominateNodes: true } } }, 1],
+  ])('grants the right to nominate pods only where that is on: %j', (values, rules) => {
+    const { text, error } = render(['example'], JSON.stringify(values));
+    expect([error, text.split('pods/status').length - 1]).toEqual(['', rules]);
+  });
+
   it('replaces the pods for a setting that needs a restart, and not for one that applies to a running daemon', () => {
     const digest = (config: object): unknown => {
       const { text, error } = render(['example'], JSON.stringify({ config }));

@@ -62,6 +62,7 @@ const scaleUpObject = z
     maxFreeDifferenceRatio: fraction(DEFAULT_DIFFERENCE_RATIOS.free),
     // Differs from the Cluster Autoscaler (false): users expect that a group below its minimum is increased.
     enforceMinSize: flag(true),
+    nominateNodes: flag(false),
     spotEvictionWave: wholeNumber(0).default(0),
     maxClusterStaleness: duration(10 * MINUTE_MS, { leastMs: SECOND_MS }),
   })

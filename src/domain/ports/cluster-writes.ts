@@ -65,3 +65,17 @@ export interface CapacityObjectWriter {
    */
   remove(ref: CapacityObjectRef, signal: AbortSignal): Promise<void>;
 }
+
+/** Writes `status.nominatedNodeName` of pending pods, for nodes that are not ready yet. */
+export interface PodNominator {
+  /**
+   * Names the node, or withdraws our own name if `node` is undefined. `kept`: nothing was written, since another writer has named a node, or
+   * the pod is gone or another one has its name.
+   * @throws AutoscalerError
+   */
+  nominate(
+    pod: { readonly namespace: string; readonly name: string; readonly uid: PodUid },
+    node: NodeName | undefined,
+    signal: AbortSignal,
+  ): Promise<'written' | 'kept'>;
+}

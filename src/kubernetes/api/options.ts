@@ -1,4 +1,4 @@
-import type { CapacityObjectWriter, NodeAnnotator, NodeTainter, PodEvictor } from '../../domain/ports/cluster-writes.ts';
+import type { CapacityObjectWriter, NodeAnnotator, NodeTainter, PodEvictor, PodNominator } from '../../domain/ports/cluster-writes.ts';
 import type { ClusterReader, OwnerReader } from '../../domain/ports/cluster.ts';
 import type { ForeignLock, LeaderLease } from '../../domain/ports/leadership.ts';
 import type { EventRecorder } from '../../domain/ports/records.ts';
@@ -93,6 +93,7 @@ export interface Kubernetes {
   readonly evictor: PodEvictor;
   readonly owners: OwnerReader;
   readonly events: EventRecorder;
+  readonly nominator: PodNominator;
   readonly capacityObjects: CapacityObjectWriter;
   readonly lease: LeaderLease;
   /** The Lease by which AKS locks a cluster's resources. Ignored until `watchForeignLock`. */

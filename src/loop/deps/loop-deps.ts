@@ -2,7 +2,7 @@
 import type { LoopGauges } from '../../domain/loop-report.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { CloudNodeGroups } from '../../domain/ports/cloud.ts';
-import type { CapacityObjectWriter, NodeTainter, PodEvictor } from '../../domain/ports/cluster-writes.ts';
+import type { CapacityObjectWriter, NodeTainter, PodEvictor, PodNominator } from '../../domain/ports/cluster-writes.ts';
 import type { ClusterReader, OwnerReader } from '../../domain/ports/cluster.ts';
 import type { DecisionJournal, EventRecorder } from '../../domain/ports/records.ts';
 import type { PriceTableReader, PriorityRulesReader } from '../../domain/ports/stored-text.ts';
@@ -43,6 +43,8 @@ export interface LoopDeps {
   readonly owners?: OwnerReader;
   readonly events: EventRecorder;
   readonly journal: DecisionJournal;
+  /** If absent, no pod is nominated for a node. */
+  readonly nominator?: PodNominator;
   /** If absent, no status of a capacity object is written. */
   readonly capacityObjects?: CapacityObjectWriter;
   /** Rules of the priority expander that may change while the loop runs. If it has none, the policy's rules hold. */

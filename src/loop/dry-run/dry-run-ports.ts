@@ -7,7 +7,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { NodeName, PodUid } from '../../domain/ids.ts';
 import type { Node } from '../../domain/node.ts';
 import { TO_BE_DELETED_TAINT, hasTaint, type Taint } from '../../domain/taints.ts';
-import type { CapacityObjectWriter, NodeTainter, PodEvictor } from '../../domain/ports/cluster-writes.ts';
+import type { CapacityObjectWriter, NodeTainter, PodEvictor, PodNominator } from '../../domain/ports/cluster-writes.ts';
 import type { CloudNodeGroups } from '../../domain/ports/cloud.ts';
 import type { CloudView } from '../../domain/observation.ts';
 import type { ClusterReader } from '../../domain/ports/cluster.ts';
@@ -31,6 +31,7 @@ export function dryRunDeps(deps: LoopDeps, writes: WithheldWrites): LoopDeps {
     tainter: withholdingTainter(deps, writes, tainted),
     evictor: withholdingEvictor(writes, evicted),
     events: withholdingEvents(writes),
+    ...(deps.nominator === undefined ? {} : { nominator: withholdingNominator(writes) }),
     ...(deps.capacityObjects === undefined ? {} : { capacityObjects: withholdingStatuses(writes) }),
   };
 }
@@ -126,6 +127,15 @@ function withholdingEvictor(writes: WithheldWrites, evicted: EvictedPods): PodEv
       writes.record('evict', `${namespace}/${name}`, `grace ${gracePeriodMs / 1000} s`);
       evicted.add(uid);
       return Promise.resolve({ kind: 'evicted' });
+    },
+  };
+}
+
+function withholdingNominator(writes: WithheldWrites): PodNominator {
+  return {
+    nominate: ({ namespace, name }, node) => {
+      writes.record('nominate', `${namespace}/${name}`, node === undefined ? 'withdrawn' : `for node ${node}`);
+      return Promise.resolve('written');
     },
   };
 }

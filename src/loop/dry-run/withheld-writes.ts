@@ -7,7 +7,7 @@ import type { Log } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 
 /** A closed set, used as a metric label. */
-type WithheldKind = 'increase' | 'delete-instances' | 'taint' | 'untaint' | 'evict' | 'event' | 'status' | 'delete-object';
+type WithheldKind = 'increase' | 'delete-instances' | 'taint' | 'untaint' | 'evict' | 'event' | 'status' | 'delete-object' | 'nominate';
 
 export interface WithheldWrite {
   readonly kind: WithheldKind;
@@ -30,7 +30,7 @@ export interface WithheldDeps {
 const FORGOTTEN_AFTER_MS = 3_600_000;
 const REMEMBERED = 2_000;
 /** These are many and follow from the rest, so they are logged at debug level only. */
-const DETAILS: ReadonlySet<WithheldKind> = new Set(['event', 'taint', 'untaint', 'status']);
+const DETAILS: ReadonlySet<WithheldKind> = new Set(['event', 'taint', 'untaint', 'status', 'nominate']);
 
 /** Owns the record of a dry run, newest last. It is bounded: the oldest entries are dropped first. */
 export class WithheldWrites {

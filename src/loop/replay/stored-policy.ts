@@ -28,6 +28,7 @@ const SCALE_UP = {
   priceDiscounts: [],
   paidNodes: [],
   spotEvictionWave: 0,
+  nominateNodes: false,
   maxClusterStalenessMs: UNLIMITED,
 } as const;
 

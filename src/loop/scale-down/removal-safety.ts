@@ -17,6 +17,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { asAutoscalerError } from '../../lib/errors.ts';
 import { BudgetUse, type GroupSizes } from '../../planning/facts/removal-budgets.ts';
 import { drainContext, type DrainRulesPolicy } from '../../scheduling/drainability/drain-rule.ts';
+import { takesPods } from '../../planning/state/assumed-pods.ts';
 import { checkNodeDrain, type NodeDrain } from '../../scheduling/drainability/drainability.ts';
 
 type RemovalLimits = Pick<ScaleDownPolicy, 'maxRemovalsPerWindow' | 'maxEmptyRemovalsPerWindow' | 'removalWindowMs' | 'budgets'>;
@@ -177,8 +178,10 @@ function checkPods({ removal, stage }: RecheckInput, pods: readonly Pod[], { dae
 }
 
 /** A pod that preempts others on this node and that is not part of the plan. */
-function nominatedPod({ cluster, removal }: RecheckInput): Pod | undefined {
-  return cluster.pendingPods.find((pod) => pod.nominatedNodeName === removal.node && !isPlanned(removal, pod));
+function nominatedPod({ cluster, removal, fresh }: RecheckInput): Pod | undefined {
+  return cluster.pendingPods.find(
+    (pod) => pod.nominatedNodeName === removal.node && takesPods(fresh.node, pod) && !isPlanned(removal, pod),
+  );
 }
 
 function isPlanned(removal: Removal, pod: Pod): boolean {

@@ -21,6 +21,7 @@ import type { ClusterSnapshot } from '../../scheduling/snapshot/cluster-snapshot
 import type { StatusWrite } from '../capacity-objects/capacity-statuses.ts';
 import type { LoopDeps, LoopOptions } from '../deps/loop-deps.ts';
 import type { IncreaseRecord, ScaleUpRound } from '../../domain/loop-report.ts';
+import { nominatePods } from './nominate-pods.ts';
 import { recordUnhelpedPods, executeScaleUp, type TimedPlan } from './execute.ts';
 import type { UnansweredIncreases } from './unanswered-increases.ts';
 import { defined } from '../../lib/defined.ts';
@@ -93,6 +94,7 @@ export async function runScaleUpRounds(input: RoundsInput, signal: AbortSignal):
       (cause === 'conflict' && hasTargetMoved(increases, observation));
     keepRound(worthwhile || endedWithoutIncrease(plan));
     if (cause === undefined || !worthwhile || rounds.length >= settings.maxPlansPerLoop || over.aborted) {
+      await nominatePods({ plan, observation, state }, { deps, over });
       await recordUnhelpedPods(explained, deps, over);
       return;
     }

@@ -274,7 +274,7 @@ function makeRoom({ input, pods: { displaced } }: ScaleUpContext, snapshot: Clus
 /** Present nodes and nodes on their way. Pods whose claims cannot be allocated on any node have their verdict already. */
 function* existingCapacity(context: ScaleUpContext, snapshot: ClusterSnapshot): SlicedWork<ExistingCapacity> {
   const { input, pods } = context;
-  const { observation, request } = input;
+  const { observation, request, policy } = input;
   const { nodes } = observation.cluster;
   const leaving = leavingNodes(input);
   const isUsable = (name: string): boolean => {
@@ -284,7 +284,8 @@ function* existingCapacity(context: ScaleUpContext, snapshot: ClusterSnapshot): 
   const verdicts = new Map(pods.ignored);
   if (request === undefined) withoutUnallocatableClaims(pods.pods, observation.cloud.groups, snapshot, verdicts);
   const none = { fresh: new Map(), upcoming: new Map(), planned: new Map(), undecided: [], newNodeTemplates: new Map() };
-  const capacity: ExistingCapacity = { snapshot, tries: pods.tries, interdependent: new Map(), verdicts, isUsable, ...none };
+  const joined = new Set(policy.scaleUp.nominateNodes ? context.upcoming.flatMap(({ upcoming }) => upcoming.unready) : []);
+  const capacity: ExistingCapacity = { snapshot, tries: pods.tries, interdependent: new Map(), verdicts, isUsable, joined, ...none };
   addUpcomingNodes(capacity, [...context.upcoming, ...nodesToMinimum(context)]);
   const all = [...pods.booked, ...pods.waiting, ...pods.displaced, ...pods.daemons, ...pods.pods, ...pods.last];
   const shapes = [...new Set(all.map(({ shape }) => shape))];

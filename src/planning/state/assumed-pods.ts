@@ -6,9 +6,11 @@
  */
 import type { NodeName } from '../../domain/ids.ts';
 import type { LoopState } from '../../domain/loop-state.ts';
+import type { Node } from '../../domain/node.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { AssumedPod, Increase, ScaleUpPlan } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
+import { refusedByCordon, refusedByTaints } from '../../scheduling/predicates/node-gates.ts';
 import { isLongTerminating } from '../../scheduling/drainability/drain-rules.ts';
 import type { SlicedWork } from '../../lib/slices.ts';
 import { withForkInSlices, type Snapshot } from '../../scheduling/snapshot/snapshot.ts';
@@ -22,14 +24,22 @@ interface Nominations {
 
 /**
  * The node that kube-scheduler has named for the pod, as long as the node can take it. A nomination of a node that is gone or leaving says
- * nothing, although it stays on the pod until kube-scheduler tries the pod again.
+ * nothing, although it stays on the pod until kube-scheduler tries the pod again. So does one of a node that takes no pods yet: it is our own,
+ * since preemption helps on no such node (v1.37.2, `pkg/scheduler/framework/preemption/preemption.go`: `findCandidates`).
  */
 export function nominatedNode(pod: Pod, { observation: { cluster, nowMs }, state }: Nominations): NodeName | undefined {
   const name = pod.nodeName === undefined && pod.deletionAtMs === undefined ? pod.nominatedNodeName : undefined;
   const node = name === undefined ? undefined : cluster.nodes.get(name);
   // guard: a nomination of a node that is gone or leaving says nothing
   if (node === undefined || node.deletionAtMs !== undefined || state.deleting.has(node.name)) return undefined;
+  // guard: a nomination of a node that takes no pods yet keeps its pod from no other node
+  if (!takesPods(node, pod)) return undefined;
   return isPreempted(node, nowMs) || isTaintedForDeletion(node, nowMs) ? undefined : node.name;
+}
+
+/** Whether nothing about the node as a whole keeps the pod out: what preemption on the node would not change. */
+export function takesPods(node: Node, { shape }: Pick<Pod, 'shape'>): boolean {
+  return node.readiness.ready && refusedByCordon(shape, node).length === 0 && refusedByTaints(shape, node).length === 0;
 }
 
 /** Pods for which others are being preempted, with their nodes. */

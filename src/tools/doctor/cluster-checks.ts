@@ -7,7 +7,15 @@ import { shell } from '../../lib/shown-text.ts';
 import { STATUS_NAME } from '../../planning/explain/scale-up-events.ts';
 import { tagScaleSetCommand } from './azure-checks.ts';
 import { failed, ok, skipped, warning, type Check } from './check.ts';
-import { CLUSTER_RULES, LEASE_NAME, NAMESPACE_RULES, POD_DRY_RUN_RULE, SERVICES_RULE, type Rule } from './required-access.ts';
+import {
+  CLUSTER_RULES,
+  LEASE_NAME,
+  NAMESPACE_RULES,
+  NOMINATIONS_RULE,
+  POD_DRY_RUN_RULE,
+  SERVICES_RULE,
+  type Rule,
+} from './required-access.ts';
 
 /** ConfigMaps of the daemon have names that begin with the lease's. */
 const DEFAULT_PREFIX = new RegExp(`^${LEASE_NAME}-`);
@@ -45,7 +53,11 @@ export async function accessChecks(
   { kubernetes, policy }: Pick<Config, 'kubernetes' | 'policy'>,
   signal: AbortSignal,
 ): Promise<readonly Check[]> {
-  const more = [...(policy.capacity.podDryRun ? [POD_DRY_RUN_RULE] : []), ...(kubernetes.spreadDefaults.size > 0 ? [SERVICES_RULE] : [])];
+  const more = [
+    ...(policy.capacity.podDryRun ? [POD_DRY_RUN_RULE] : []),
+    ...(kubernetes.spreadDefaults.size > 0 ? [SERVICES_RULE] : []),
+    ...(policy.scaleUp.nominateNodes ? [NOMINATIONS_RULE] : []),
+  ];
   const accesses = [...requiredAccesses(kubernetes), ...expand(more, '')];
   try {
     const allowed: boolean[] = [];

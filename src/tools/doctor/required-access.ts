@@ -58,6 +58,9 @@ export const CLUSTER_RULES: readonly Rule[] = [
 /** Needed only with required constraints of `kubernetes.defaultConstraints` or `schedulerConfigFile`. The manifests do not grant it. */
 export const SERVICES_RULE: Rule = { apiGroups: [''], resources: ['services'], verbs: ['list', 'watch'] };
 
+/** Needed only with `scaleUp.nominateNodes`. The chart grants it where that is on. */
+export const NOMINATIONS_RULE: Rule = { apiGroups: [''], resources: ['pods/status'], verbs: ['patch'] };
+
 /** Needed only with `capacity.podDryRun`. The manifests do not grant it: it lets its owner run any pod. */
 export const POD_DRY_RUN_RULE: Rule = { apiGroups: [''], resources: ['pods'], verbs: ['create'] };
 

@@ -28,10 +28,19 @@ it.each([
   { name: 'a pod that is about to run on the node stops its removal', stage: 'before-taint', pod: nominated, planned: false, go: false },
   { name: 'one that the plan has a place for elsewhere does not', stage: 'before-taint', pod: nominated, planned: true, go: true },
   { name: 'one for another node does not', stage: 'before-taint', pod: { ...mover, nominatedNodeName: 'g-1' }, planned: false, go: true },
+  {
+    name: 'our own nomination for a node that never became ready does not',
+    stage: 'before-taint',
+    unready: true,
+    pod: nominated,
+    planned: false,
+    go: true,
+  },
   { name: 'once the node is marked none can come', stage: 'before-delete', pod: nominated, planned: false, go: true },
-] as const)('$name', ({ stage, pod, planned, go }) => {
+] as const)('$name', ({ stage, pod, planned, go, ...rest }) => {
   const removal = { ...REMOVAL, pods: planned ? [pod] : [] };
-  const node = stage === 'before-taint' ? aNode({ name: 'g-0' }) : ours;
+  const readiness = { ready: !('unready' in rest), sinceMs: START_MS, reason: '' };
+  const node = stage === 'before-taint' ? aNode({ name: 'g-0', readiness }) : ours;
   const cluster = { ...aCluster({ nodes: [node] }), pendingPods: [pod] };
   const policy = drainRulesOf(aPolicy());
   const result = recheckRemoval({ removal, fresh: { node, pods: [] }, cluster, policy, nowMs: START_MS, self: SELF, stage });

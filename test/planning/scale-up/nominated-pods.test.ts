@@ -20,6 +20,17 @@ describe('a pod that is nominated', () => {
     expect(growth(plan)).toEqual(['a 0->1']);
   });
 
+  it.each([
+    ['on its way waits for it, and is nominated where that is on', 60_000, true, { kind: 'fits-upcoming-node', group: 'a', node: 'a-0' }],
+    ['on its way waits for it', 60_000, false, { kind: 'fits-upcoming-node', group: 'a' }],
+    ['that never became ready gets another one', 3_600_000, true, { kind: 'triggered', group: 'a' }],
+  ])('to a node %s', (_what, ageMs, nominateNodes, verdict) => {
+    const readiness = { ready: false, sinceMs: START_MS - ageMs, reason: '' };
+    const nodes = [aNode({ name: 'a-0', createdAtMs: START_MS - ageMs, readiness })];
+    const plan = planFor({ groups: [aGroup({ id: 'a', target: 1 })], nodes, pods: [pod], policy: { nominateNodes } });
+    expect(verdictOf(plan, pod)).toEqual(verdict);
+  });
+
   it('to a node that is being removed gets a new one, and the other pod of that node, too', () => {
     const groups = [aGroup({ id: 'a', target: 1 })];
     const plan = planFor({ groups, nodes: [aNode({ name: 'a-0' })], pods: [pod, full], state: { deleting: new Map([['a-0', entry]]) } });

@@ -29,6 +29,10 @@ describe('a nomination', () => {
       node: { preemption: { noticedAtMs: START_MS, deadlineMs: START_MS + 30_000, notice: 'PreemptScheduled' } },
       holds: false,
     },
+    { name: 'of a node that is not ready', node: { readiness: { ready: false, sinceMs: START_MS, reason: '' } }, holds: false },
+    { name: 'of a node that takes no pods yet', node: { taints: [{ key: 'starting', value: '', effect: 'NoExecute' }] }, holds: false },
+    { name: 'of a node that is cordoned', node: { unschedulable: true }, holds: false },
+    { name: 'of a node that others avoid', node: { taints: [{ key: 'soft', value: '', effect: 'PreferNoSchedule' }] }, holds: true },
     { name: 'of a pod that was bound since', node: {}, bound: 'b-0', holds: false },
   ])('$name: $holds', ({ node, leaving, bound, holds }) => {
     const nodes = node === undefined ? [] : [aNode({ name: 'a-0', ...node })];

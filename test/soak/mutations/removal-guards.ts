@@ -23,6 +23,11 @@ export const REMOVAL_GUARDS: readonly GuardTable[] = [
     ],
   },
   {
+    test: 'test/kubernetes/writes/nominations.test.ts',
+    quick: true,
+    guards: [{ title: 'a nomination by another writer is never replaced', change: ['force: false', 'force: true'] }],
+  },
+  {
     test: 'test/kubernetes/writes/taint-owners.test.ts',
     quick: true,
     guards: [
@@ -143,6 +148,7 @@ export const REMOVAL_GUARDS: readonly GuardTable[] = [
         title: 'a nomination of a node that is gone or leaving says nothing',
         change: [' || node.deletionAtMs !== undefined || state.deleting.has(node.name)) return undefined', ') return name'],
       },
+      'a nomination of a node that takes no pods yet keeps its pod from no other node',
     ],
   },
   {

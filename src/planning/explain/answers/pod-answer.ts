@@ -197,7 +197,9 @@ function describeComing(verdict: Coming, { pod, scaleUp, input }: { readonly pod
     case 'fits-present-node':
       return `it fits on node ${verdict.node} now, and kube-scheduler has yet to bind it`;
     case 'fits-upcoming-node':
-      return `a node of ${verdict.group} that is on its way takes it`;
+      return verdict.node === undefined
+        ? `a node of ${verdict.group} that is on its way takes it`
+        : `node ${verdict.node} of ${verdict.group} takes it once it is ready, and is named in the pod's status meanwhile`;
     case 'waiting':
       return verdict.detail;
     case 'ignored': {

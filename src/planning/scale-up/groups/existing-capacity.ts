@@ -36,6 +36,8 @@ export interface ExistingCapacity {
   readonly fresh: Map<NodeName, NodeGroupId>;
   /** Nodes of the snapshot that stand for upcoming nodes. */
   readonly upcoming: Map<NodeName, NodeGroupId>;
+  /** Upcoming nodes that have registered. Empty unless pods are nominated for them. */
+  readonly joined: ReadonlySet<NodeName>;
   /** Nodes of the snapshot that this plan requests. */
   readonly planned: Map<NodeName, NodeGroupId>;
   /** Upcoming nodes whose zone is unknown: each becomes a node of a zone that its first pod allows. */
@@ -132,9 +134,9 @@ function* placeWhere(findNode: FindNode, capacity: ExistingCapacity, pods: reado
   return left;
 }
 
-export function placedVerdict({ upcoming, planned }: ExistingCapacity, node: NodeName): PodVerdict {
+export function placedVerdict({ upcoming, planned, joined }: ExistingCapacity, node: NodeName): PodVerdict {
   const coming = upcoming.get(node);
-  if (coming !== undefined) return { kind: 'fits-upcoming-node', group: coming };
+  if (coming !== undefined) return { kind: 'fits-upcoming-node', group: coming, ...(joined.has(node) ? { node } : {}) };
   const requested = planned.get(node);
   return requested === undefined ? { kind: 'fits-present-node', node } : { kind: 'triggered', group: requested };
 }

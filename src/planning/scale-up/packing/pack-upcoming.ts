@@ -39,7 +39,7 @@ export function* placeAndPack(
   toPlace: readonly Pod[],
   { awaited, areLast }: AwaitedPodsInput,
 ): SlicedWork<readonly Pod[]> {
-  const { verdicts, fresh, newNodeTemplates } = capacity;
+  const { verdicts, fresh, joined, newNodeTemplates } = capacity;
   if (newNodeTemplates.size === 0 && awaited.size === 0) return yield* placeOnCapacity(capacity, toPlace);
   const daemons = toPlace.filter((pod) => pod.daemonSet);
   const daemonsLeft = yield* placeOnCapacity(capacity, daemons);
@@ -52,8 +52,8 @@ export function* placeAndPack(
   for (const [group, some] of own) for (const pod of some) verdicts.set(pod, { kind: 'fits-upcoming-node', group });
   const served = new Set([...own.values()].flat());
   const others = pods.filter((pod) => !served.has(pod));
-  // Who has which place matters to other pods, and to the removal of present nodes.
-  if (areLast && others.length === 0 && fresh.size === 0) return daemonsLeft;
+  // Who has which place matters to other pods, to the removal of present nodes, and to nominations.
+  if (areLast && others.length === 0 && fresh.size + joined.size === 0) return daemonsLeft;
   const placeless: Pod[] = [];
   for (const [group, some] of own) for (const pod of yield* packOwnPods(capacity, some, group)) placeless.push(pod);
   const toPack = yield* placeOnFilledNodes(capacity, withoutFollowers(capacity, others, placeless));

@@ -104,7 +104,7 @@ export function reportScaleUp(plan: ScaleUpPlan, given: Omit<ReportContext, 'ref
 
 function reportFit(pod: string, verdict: PodVerdict): ScaleUpReport['fits'] {
   if (verdict.kind === 'fits-present-node') return [{ pod, node: verdict.node }];
-  return verdict.kind === 'fits-upcoming-node' ? [{ pod, node: `(coming in ${verdict.group})` }] : [];
+  return verdict.kind === 'fits-upcoming-node' ? [{ pod, node: verdict.node ?? `(coming in ${verdict.group})` }] : [];
 }
 
 interface NamedVerdict {

@@ -7,7 +7,7 @@ import type { PodObject } from '../store/objects.ts';
 import { isRecord } from '../store/patches.ts';
 import type { ObjectStore } from '../store/store.ts';
 import { POD_GROUPS, podGroupKeyOf } from '../schemas/pod-groups.ts';
-import { addUsage, type NodeUsage } from './node-filters.ts';
+import { addUsage, copyOfUsage } from './node-filters.ts';
 import { scheduleOne, type Decision } from './placement.ts';
 import type { TopologyView } from './topology.ts';
 
@@ -36,7 +36,8 @@ export function scheduleGang(key: string, waiting: readonly PodObject[], view: T
   const all = [...store.values('pods')].map((pod) => pod as PodObject).filter((pod) => podGroupKeyOf(pod) === key && !isOver(pod));
   if (minCount === undefined || all.length < minCount) return new Map();
   const scheduled = all.filter(({ spec }) => spec.nodeName !== undefined).length;
-  const nodes = view.nodes.map(copyOf);
+  // What a cycle assumes is forgotten with it.
+  const nodes = view.nodes.map(copyOfUsage);
   const originals = new Map(nodes.map((copy, at) => [copy, view.nodes[at]]));
   const found = waiting.map((pod): readonly [PodObject, Decision] => {
     const decision = scheduleOne(pod, { ...view, nodes });
@@ -53,9 +54,4 @@ export function scheduleGang(key: string, waiting: readonly PodObject[], view: T
 
 function isOver({ status }: PodObject): boolean {
   return status.phase === 'Succeeded' || status.phase === 'Failed';
-}
-
-/** What a cycle assumes is forgotten with it. */
-function copyOf(usage: NodeUsage): NodeUsage {
-  return { ...usage, used: new Map(usage.used), pods: [...usage.pods], guards: [...usage.guards] };
 }

@@ -150,6 +150,11 @@ export function addUsage(usage: NodeUsage, pod: PodObject): void {
   for (const [name, amount] of requestsOf(pod)) usage.used.set(name, (usage.used.get(name) ?? 0) + amount);
 }
 
+/** What is added to it does not show in the other. */
+export function copyOfUsage(usage: NodeUsage): NodeUsage {
+  return { ...usage, used: new Map(usage.used), pods: [...usage.pods], guards: [...usage.guards] };
+}
+
 export function matchesTerm(term: NodeSelectorTerm, node: NodeObject): boolean {
   const { matchExpressions = [], matchFields = [] } = term;
   // A term without requirements matches nothing, as documented. An empty label selector matches everything.

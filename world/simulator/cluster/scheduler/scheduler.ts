@@ -11,6 +11,8 @@ import type { ClaimObject } from '../store/storage-objects.ts';
 import type { StoreChange } from '../store/store.ts';
 import { createQueue } from '../store/timers.ts';
 import { addUsage, type NodeUsage } from './node-filters.ts';
+import { decideBesideNominated, nominatedNodeOf } from './nominations.ts';
+import type { TopologyView } from './topology.ts';
 import { NodeUsages } from './node-usages.ts';
 import { scheduleGang } from './gangs.ts';
 import type { Decision } from './placement.ts';
@@ -70,22 +72,41 @@ function sayUnscheduled(
   return undefined;
 }
 
+/** A pod that fits nowhere has no nomination any more. Returns the pod as it is then. */
+function withoutNomination({ api }: ControllerContext, pod: PodObject): PodObject {
+  if (nominatedNodeOf(pod) === undefined) return pod;
+  const { nominatedNodeName: _nominated, ...status } = pod.status;
+  const written = api.modify(PODS, placeOf(pod), 'status', (current) => ({ ...current, status }));
+  return written.ok ? (written.value as PodObject) : pod;
+}
+
 interface PassInput {
   readonly usages: NodeUsages;
   readonly pass: PlacementPass;
   readonly pace: RefusalPace;
+  readonly view: TopologyView;
+  /** Waiting pods with a nomination. Those that get a place in this pass are taken out. */
+  readonly nominated: Set<PodObject>;
+  /** Whether something changed that makes kube-scheduler try pods again that it refused. A pod that comes or is bound is no such change. */
+  readonly retries: boolean;
 }
 
 /** @returns simulated milliseconds after which to try again; undefined: when something changes. */
-function schedule(context: ControllerContext, pod: PodObject, { usages, pass, pace }: PassInput, decided?: Decision): number | undefined {
+function schedule(context: ControllerContext, pod: PodObject, input: PassInput, decided?: Decision): number | undefined {
+  const { usages, pass, pace, nominated, view } = input;
   if ((pod.spec.schedulingGates ?? []).length > 0)
     return sayUnscheduled(context, pod, {
       reason: 'SchedulingGated',
       message: 'Scheduling is blocked due to non-empty scheduling gates',
       pace,
     });
-  const decision = decided ?? pass.decide(pod);
-  if (decision.kind === 'unschedulable') return sayUnscheduled(context, pod, { reason: 'Unschedulable', message: decision.message, pace });
+  const decision = decided ?? (nominated.size === 0 ? undefined : decideBesideNominated(pod, nominated, view)) ?? pass.decide(pod);
+  if (decision.kind === 'unschedulable') {
+    const { message } = decision;
+    if (input.retries) nominated.delete(pod);
+    return sayUnscheduled(context, input.retries ? withoutNomination(context, pod) : pod, { reason: 'Unschedulable', message, pace });
+  }
+  nominated.delete(pod);
   place(context, pod, { usage: decision.usage, usages });
   return undefined;
 }
@@ -154,6 +175,7 @@ export function startScheduler(context: ControllerContext): () => void {
   const waitingPods = api.store.indexBy('pods', (pod) => (isWaiting(pod as PodObject) ? 'waiting' : undefined));
   const pace = new RefusalPace(api.timers);
   let judged: JudgedNodes = new Map();
+  let retries = false;
   const queue = createQueue(api.timers, () => {
     const waiting = [...waitingPods('waiting')].map((pod) => pod as PodObject);
     if (waiting.length === 0) return;
@@ -167,16 +189,19 @@ export function startScheduler(context: ControllerContext): () => void {
       ? Map.groupBy(sorted, (pod) => (isGated(pod) ? undefined : podGroupKeyOf(pod)))
       : new Map<never, never>();
     const served = new Set<string>();
+    const nominated = new Set(sorted.filter((pod) => nominatedNodeOf(pod) !== undefined));
+    const input: PassInput = { usages, pass, pace, view, nominated, retries };
+    retries = false;
     const waits = [...assumed, ...sorted.filter((other) => !assumed.has(other))].flatMap((pod) => {
       const key = isGated(pod) ? undefined : podGroupKeyOf(pod);
       const gang = key === undefined ? undefined : gangs.get(key);
-      if (key === undefined || gang === undefined) return schedule(context, pod, { usages, pass, pace }) ?? [];
+      if (key === undefined || gang === undefined) return schedule(context, pod, input) ?? [];
       if (served.has(key)) return [];
       served.add(key);
       const decisions = scheduleGang(key, gang, view, api.store);
       return gang.flatMap((one) => {
         const decision = decisions?.get(one);
-        return decisions !== undefined && decision === undefined ? [] : (schedule(context, one, { usages, pass, pace }, decision) ?? []);
+        return decisions !== undefined && decision === undefined ? [] : (schedule(context, one, input, decision) ?? []);
       });
     });
     if (waits.length > 0)
@@ -190,6 +215,8 @@ export function startScheduler(context: ControllerContext): () => void {
     usages.note(change);
     const isPlaced = change.storage === 'pods' && (change.type === 'DELETED' || (change.object as PodObject).spec.nodeName !== undefined);
     if (isPlaced) pace.forget(change.object.metadata.uid);
-    if (mayHelp(change)) queue.add('pass', knobs.schedulerMs);
+    if (!mayHelp(change)) return;
+    retries ||= change.storage !== 'pods' || change.type === 'DELETED' || (change.object as PodObject).status.phase !== 'Pending';
+    queue.add('pass', knobs.schedulerMs);
   });
 }

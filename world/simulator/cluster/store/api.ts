@@ -195,7 +195,9 @@ export function createApi(store: ObjectStore, timers: Timers, seed: number, { wr
       return conflict(subjectOf(pods, place.name), 'pod is being deleted, cannot be assigned to a host');
     const scheduled = { type: 'PodScheduled', status: 'True', lastProbeTime: null, lastTransitionTime: timestamp(timers.now()) } as const;
     const conditions = [...(pod.status.conditions ?? []).filter((condition) => condition.type !== 'PodScheduled'), scheduled];
-    return success(writes.put('pods', { ...pod, spec: { ...pod.spec, nodeName }, status: { ...pod.status, conditions } }));
+    // Since 1.34 the binding clears the nomination (v1.37.2, `pkg/registry/core/pod/storage/storage.go`).
+    const { nominatedNodeName: _nominated, ...status } = pod.status;
+    return success(writes.put('pods', { ...pod, spec: { ...pod.spec, nodeName }, status: { ...status, conditions } }));
   }
 
   return { store, timers, injected, get, create, update, modify, remove, bind, random };

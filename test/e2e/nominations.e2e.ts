@@ -1,0 +1,160 @@
+/**
+ * Nominations for a node that is not ready yet, against the real kube-scheduler: a large pod keeps its place against smaller ones that are tried
+ * before it, and without a nomination it does not. The daemon's writer replaces no nomination of another writer, and withdraws none.
+ */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { connectKubernetes, type Kubernetes } from '../../src/kubernetes/kubernetes.ts';
+import { systemClock } from '../../src/cli/process/process.ts';
+import { createMetrics } from '../../src/telemetry/metrics.ts';
+import type { KubeObject } from '../../world/simulator/real-control-plane/api-client.ts';
+import { MERGE } from '../../world/simulator/real-control-plane/api-client.ts';
+import { startControlPlane, type ControlPlane } from '../../world/simulator/real-control-plane/control-plane.ts';
+import { resourceNames } from '../support/builders.ts';
+import { silentLog } from '../support/silent-log.ts';
+import { givenBinaries, planeOf } from './given.ts';
+import { until } from './until.ts';
+
+const LIMIT_MS = 600_000;
+const NOT_ADMITTED = 'ServiceAccount,TaintNodesByCondition';
+const NOT_READY = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' };
+const signal = new AbortController().signal;
+
+const node = (name: string) => ({
+  apiVersion: 'v1',
+  kind: 'Node',
+  metadata: { name, labels: { case: name } },
+  spec: { taints: [NOT_READY] },
+  status: { allocatable: { cpu: '4', memory: '8Gi', pods: '20' }, capacity: { cpu: '4', memory: '8Gi', pods: '20' } },
+});
+
+const pod = (of: string, name: string, cpu: string) => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name: `${of}-${name}`, namespace: 'default', labels: { case: of } },
+  spec: { containers: [{ name: 'c', image: 'none', resources: { requests: { cpu } } }], nodeSelector: { case: of } },
+});
+
+interface Seen {
+  readonly uid: string;
+  readonly node: string | undefined;
+  readonly nominated: string | undefined;
+  readonly refused: boolean;
+}
+
+function seen({ metadata, spec, status }: KubeObject): Seen {
+  const { nodeName } = spec as { readonly nodeName?: string };
+  const { nominatedNodeName, conditions = [] } = status as {
+    readonly nominatedNodeName?: string;
+    readonly conditions?: readonly { readonly type: string; readonly reason?: string }[];
+  };
+  const refused = conditions.some(({ type, reason }) => type === 'PodScheduled' && reason === 'Unschedulable');
+  return { uid: metadata.uid, node: nodeName, nominated: nominatedNodeName, refused };
+}
+
+describe('nominations', () => {
+  let plane: ControlPlane | undefined;
+  let kubernetes: Kubernetes | undefined;
+  beforeAll(async () => {
+    plane = await startControlPlane({
+      ...planeOf(givenBinaries()),
+      parts: ['kube-scheduler'],
+      args: { 'kube-apiserver': [`--disable-admission-plugins=${NOT_ADMITTED}`] },
+    });
+    const options = {
+      kubeconfigPath: plane.adminKubeconfig,
+      namespace: 'kube-system',
+      leaseName: 'aks-autoscaler',
+      identity: 'test',
+      leaderElect: false,
+    };
+    const common = { clock: systemClock, random: () => 0.5, log: silentLog(), metrics: createMetrics(), names: resourceNames };
+    kubernetes = await connectKubernetes({ options, ...common });
+  }, LIMIT_MS);
+  afterAll(async () => {
+    await kubernetes?.close();
+    await plane?.stop();
+  });
+
+  const admin = () => plane?.admin ?? expect.fail('no control plane');
+  const nominator = () => kubernetes?.nominator ?? expect.fail('no connection');
+  const podNow = async (name: string): Promise<Seen> =>
+    seen((await admin().must('GET', `/api/v1/namespaces/default/pods/${name}`)) as KubeObject);
+
+  /** A node that is not ready, and pods that the scheduler has refused: small ones first, so that they are tried before the large one. */
+  async function givenPods(id: string): Promise<void> {
+    await admin().must('POST', '/api/v1/nodes', node(id));
+    for (const [name, cpu] of [
+      ['small-0', '2'],
+      ['small-1', '2'],
+      ['large', '3'],
+    ] as const) {
+      await admin().must('POST', '/api/v1/namespaces/default/pods', pod(id, name, cpu));
+      await until(`${name} is refused`, async () => (await podNow(`${id}-${name}`)).refused);
+    }
+  }
+
+  const becomesReady = (id: string) => admin().must('PATCH', `/api/v1/nodes/${id}`, { spec: { taints: [] } }, MERGE);
+
+  it(
+    'without one the smaller pods take the room of the large one',
+    async () => {
+      await givenPods('plain');
+      await becomesReady('plain');
+      await until('a small pod runs', async () => (await podNow('plain-small-0')).node);
+      expect((await podNow('plain-large')).node).toBeUndefined();
+    },
+    LIMIT_MS,
+  );
+
+  it(
+    'with one the large pod gets the node once it is ready, and loses the nomination when it is bound',
+    async () => {
+      await givenPods('kept');
+      const { uid } = await podNow('kept-large');
+      expect(await nominator().nominate({ namespace: 'default', name: 'kept-large', uid }, 'kept', signal)).toBe('written');
+      expect((await podNow('kept-large')).nominated).toBe('kept');
+      await becomesReady('kept');
+      await until('the large pod runs', async () => (await podNow('kept-large')).node);
+      const after = await Promise.all(['kept-large', 'kept-small-0', 'kept-small-1'].map(podNow));
+      expect(after.map(({ node: at }) => at)).toEqual(['kept', undefined, undefined]);
+      expect(after[0]?.nominated).toBeUndefined();
+    },
+    LIMIT_MS,
+  );
+
+  it(
+    'the scheduler clears it when it tries the pod again in vain',
+    async () => {
+      await givenPods('again');
+      const { uid } = await podNow('again-large');
+      await nominator().nominate({ namespace: 'default', name: 'again-large', uid }, 'again', signal);
+      // A node that comes makes it try again: this one is too small.
+      const small = { cpu: '1', memory: '8Gi', pods: '20' };
+      const more = { ...node('again-more'), spec: {}, status: { allocatable: small, capacity: small } };
+      await admin().must('POST', '/api/v1/nodes', { ...more, metadata: { name: 'again-more', labels: { case: 'again' } } });
+      await until('it is cleared', async () => (await podNow('again-large')).nominated === undefined);
+      expect(await nominator().nominate({ namespace: 'default', name: 'again-large', uid }, 'again', signal)).toBe('written');
+    },
+    LIMIT_MS,
+  );
+
+  it(
+    'another writer keeps its own, a successor of the same name gets none, and our own is withdrawn without memory',
+    async () => {
+      await givenPods('rights');
+      const large = { namespace: 'default', name: 'rights-large', uid: (await podNow('rights-large')).uid };
+      const path = '/api/v1/namespaces/default/pods/rights-small-0/status';
+      await admin().must('PATCH', path, { status: { nominatedNodeName: 'elsewhere' } }, MERGE);
+      const small = { namespace: 'default', name: 'rights-small-0', uid: (await podNow('rights-small-0')).uid };
+      expect(await nominator().nominate(small, 'rights', signal)).toBe('kept');
+      await nominator().nominate(small, undefined, signal);
+      expect((await podNow('rights-small-0')).nominated).toBe('elsewhere');
+      expect(await nominator().nominate({ ...large, uid: small.uid }, 'rights', signal)).toBe('kept');
+      expect(await nominator().nominate({ ...large, name: 'absent' }, 'rights', signal)).toBe('kept');
+      expect(await nominator().nominate(large, 'rights', signal)).toBe('written');
+      await nominator().nominate(large, undefined, signal);
+      expect((await podNow('rights-large')).nominated).toBeUndefined();
+    },
+    LIMIT_MS,
+  );
+});

@@ -1,0 +1,55 @@
+/** Pods that are nominated for nodes that have joined and are not ready: they keep their place, and are not kept by a node that dies. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { startedWorld, type VirtualRun } from '../support/virtual-world.ts';
+import { aPool, bound, deployment, MINUTE, SECOND, worldOf } from './support.ts';
+
+function nominatedOf(run: VirtualRun, name: string): unknown {
+  const pod = run.world.cluster.store.pods().find(({ metadata }) => metadata.labels?.['app'] === name);
+  return pod?.status['nominatedNodeName'];
+}
+
+function nodesOf(run: VirtualRun, pool: string): readonly string[] {
+  const nodes = run.world.cluster.store.nodes().filter(({ metadata }) => metadata.labels?.['agentpool'] === pool);
+  return nodes.map(({ metadata }) => metadata.name);
+}
+
+it('a large pod keeps its node against smaller ones over a restart, and gets another node if its own never becomes ready', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'nominations-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const file = join(folder, 'config.yaml');
+  await writeFile(
+    file,
+    'scaleUp: {nominateNodes: true, maxProvisionTime: 4m}\ncluster: {maxNodeStartupTime: 3m}\nscaleDown: {enabled: false}\n',
+  );
+  const flags = [`--config=${file}`, '--scan-interval=5s'];
+  const pools = [aPool({ name: 'keep', count: 0, max: 1 }), aPool({ name: 'dies', count: 0, max: 3 })];
+  const run = await startedWorld({ spec: worldOf(pools), flags });
+  const workload = (pool: string, name: string, replicas: number, cpu: string) =>
+    run.world.cluster.apply(deployment({ name, replicas, cpu, spec: { nodeSelector: { agentpool: pool } } }));
+  // The small pods come first in the queue of kube-scheduler, and the node has room for all of them alone.
+  workload('keep', 'a-small', 3, '1');
+  workload('keep', 'big', 1, '3');
+  workload('dies', 'other', 1, '3');
+  await run.until('the large pod is nominated', () => nominatedOf(run, 'big') !== undefined, 5 * MINUTE);
+  expect([nominatedOf(run, 'big'), nominatedOf(run, 'a-small')]).toEqual([...nodesOf(run, 'keep'), undefined]);
+  await run.stopDaemon();
+  await run.until('the large pod runs', () => bound(run, 'big') === 1, MINUTE);
+  expect([bound(run, 'a-small'), nominatedOf(run, 'big')]).toEqual([0, undefined]);
+  await run.startDaemon();
+  await run.until('the other pod is nominated', () => nominatedOf(run, 'other') !== undefined, 5 * MINUTE);
+  const [dead] = nodesOf(run, 'dies');
+  run.world.arm.control.raise({ hang: { pool: 'dies' } });
+  await run.stopDaemon();
+  // All that the next process finds.
+  expect(nominatedOf(run, 'other')).toBe(dead);
+  await run.startDaemon();
+  await run.until('the other pod runs', () => bound(run, 'other') === 1, 12 * MINUTE);
+  expect(nodesOf(run, 'dies').length).toBe(2);
+  await run.advance(30 * SECOND);
+  expect([bound(run, 'a-small'), nominatedOf(run, 'other')]).toEqual([0, undefined]);
+  expect(run.world.violations()).toEqual([]);
+  expect(run.reports.flatMap(({ failures }) => failures)).toEqual([]);
+});
