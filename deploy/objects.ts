@@ -22,7 +22,7 @@ const PRIORITIES = 'cluster-autoscaler-priority-expander';
 /** Only where pods are nominated. The user's configuration may lack the section. */
 const NOMINATIONS: Lines = {
   helm: [
-    '{{- if and .Values.config.scaleUp .Values.config.scaleUp.nominateNodes }}',
+    '{{- if ((.Values.config | default dict).scaleUp | default dict).nominateNodes }}',
     `- ${JSON.stringify(NOMINATIONS_RULE)}`,
     '{{- end }}',
   ],
@@ -36,7 +36,12 @@ export function rbac(n: Notation): readonly Json[] {
   const cluster = { name: n.name, labels: labels(n), annotations: annotations(n, 'rbac.annotations') };
   const space = own(n, 'rbac.annotations');
   const roles: readonly Json[] = [
-    { apiVersion: api, kind: 'ClusterRole', metadata: cluster, rules: [...CLUSTER_RULES, ...n.lines(NOMINATIONS), ...n.more('rbac.additionalRules')] },
+    {
+      apiVersion: api,
+      kind: 'ClusterRole',
+      metadata: cluster,
+      rules: [...CLUSTER_RULES, ...n.lines(NOMINATIONS), ...n.more('rbac.additionalRules')],
+    },
     {
       apiVersion: api,
       kind: 'ClusterRoleBinding',
