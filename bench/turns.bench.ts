@@ -1,5 +1,5 @@
 /**
- * How long a plan for mixed pods keeps the process from other work, as the daemon makes it and at once: 5,000 nodes, 150,000 bound pods. On a
+ * How long a plan for mixed pods, or a search for repacks, keeps the process from other work: 5,000 nodes, 100,000 bound pods and more. On a
  * machine with other work a turn includes the time that others had the processor; the minimum of the runs includes the least of it.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -11,6 +11,7 @@ import { aPolicy } from '../test/support/policy.ts';
 import type { Observation } from '../src/domain/observation.ts';
 import { hostileObservation, HOSTILE_WORKLOADS } from './hostile-worlds.ts';
 import { FULL_SIZE, mixedObservation } from './mixed-world.ts';
+import { repackPlans } from './repack-world.ts';
 import type { BenchRow } from './row.ts';
 import { aState } from '../test/support/state.ts';
 
@@ -29,6 +30,7 @@ export async function turnsBench(): Promise<readonly BenchRow[]> {
     { name: 'mixed plan in slices: the longest turn, by the processor', samples: sliced.map(({ cpuMs }) => cpuMs), unit: 'ms' },
     { name: 'mixed plan at once, by the processor', samples: whole.map(({ cpuMs }) => cpuMs), unit: 'ms' },
     ...(await hostileRows()),
+    ...(await repackRows()),
   ];
 }
 
@@ -40,6 +42,13 @@ async function hostileRows(): Promise<readonly BenchRow[]> {
     rows.push({ name: `${name}: the longest turn, by the processor`, samples: runs.map(({ cpuMs }) => cpuMs), unit: 'ms', note });
   }
   return rows;
+}
+
+/** Where repacking is on: the search that is made every five minutes, and then the check of what it found. */
+async function repackRows(): Promise<readonly BenchRow[]> {
+  const runs = await longestTurns(repackPlans(FULL_SIZE.nodes), { sliceMs: SLICE_MS, runs: RUNS });
+  const note = `the whole search takes ${Math.min(...runs.map(({ planCpuMs }) => planCpuMs)).toFixed(0)} ms of the processor`;
+  return [{ name: 'search for repacks: the longest turn, by the processor', samples: runs.map(({ cpuMs }) => cpuMs), unit: 'ms', note }];
 }
 
 function plansFor(observation: Observation): () => SlicedWork<unknown> {

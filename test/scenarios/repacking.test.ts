@@ -8,6 +8,7 @@ import { startedWorld, type VirtualRun } from '../support/virtual-world.ts';
 import { aPool, bound, budget, capacity, deployment, events, MINUTE, pending, worldOf } from './support.ts';
 
 const HOUR = 60 * MINUTE;
+const SPOT_KEY = 'kubernetes.azure.com/scalesetpriority';
 
 /** The daemon's settings beside the flags: prices of the user, and short times. */
 async function configFile(repack: string): Promise<string> {
@@ -58,6 +59,33 @@ describe('repacking', () => {
     const moved = births(run);
     await run.advance(2 * HOUR);
     expect([births(run), sizes(run)]).toEqual([moved, [0, 1]]);
+    expect(run.world.violations()).toEqual([]);
+  });
+
+  it('removes several nodes at once whose pods fit on the others, and puts a cheaper Spot node in the place of a Spot node', async () => {
+    const plain = aPool({ name: 'plain', vmSize: 'Standard_D4s_v5', count: 5, min: 0 });
+    const spots = ['Standard_D8s_v5', 'Standard_D4s_v5'].map((vmSize, at) =>
+      aPool({ name: `spot${at}`, vmSize, count: 1 - at, priority: 'Spot', taints: [`${SPOT_KEY}=spot:NoSchedule`] }),
+    );
+    const run = await startedWorld({
+      spec: worldOf([plain, ...spots]),
+      flags: [...FLAGS, `--config=${await configFile('enabled: true, minScore: 0.5')}`],
+    });
+    run.world.cluster.apply(deployment({ name: 'web', replicas: 15, cpu: '700m' }));
+    const onSpot = {
+      nodeSelector: { [SPOT_KEY]: 'spot' },
+      tolerations: [{ key: SPOT_KEY, operator: 'Equal', value: 'spot', effect: 'NoSchedule' }],
+    };
+    run.world.cluster.apply(deployment({ name: 'work', replicas: 1, cpu: '3000m', spec: onSpot }));
+    const sizesNow = () => ['plain', 'spot0', 'spot1'].map((pool) => capacity(run, pool));
+    await run.until('the pods run', () => bound(run, 'web') + bound(run, 'work') === 16, 10 * MINUTE);
+    expect(sizesNow()).toEqual([5, 1, 0]);
+    await run.until('both are repacked', () => sizesNow().join() === '3,0,1', 2 * HOUR);
+    expect([bound(run, 'web'), bound(run, 'work'), pending(run)]).toEqual([15, 1, 0]);
+    await run.until('it says so', () => events(run, 'RepackEnded').length === 2, 10 * MINUTE);
+    const begun = events(run, 'RepackBegun').join(' ');
+    expect(begun).toMatch(/vmss00000. and [^ ]+ go: /);
+    expect(begun).toMatch(/makes way for 1 new node of aks-spot1-\d+-vmss: /);
     expect(run.world.violations()).toEqual([]);
   });
 

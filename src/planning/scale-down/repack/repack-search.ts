@@ -70,6 +70,7 @@ function* searchInFork(input: RepackSearchInput): SlicedWork<FoundSets> {
   const destinations = destinationsOf(context);
   for (const name of closed) destinations.delete(name);
   placePodsOfDrainingNodes(context, destinations);
+  yield;
   const search: Search = { ...input, left: 0, destinations, removed: new Set(), taken: [], sets: [], zones: EvenZones.of(context) };
   const all = simulationsFor(context);
   search.left = Math.floor(all * SHARE_OF_PLAIN);
@@ -167,6 +168,7 @@ function* bestOrder(search: Search, wanted: WantedNodes | undefined, mostOrders 
   let tried = 0;
   for (const order of ordersOf(candidatesFor(search, wanted?.pool), search)) {
     if (tried++ >= mostOrders || search.left <= 0) break;
+    yield;
     const work = () => removeInOrder(search, { order, wanted, destinations: new Set(search.destinations) });
     const removed = yield* withForkInSlices(context.snapshot, work);
     const found = tryOf(removed, wanted, context);
