@@ -25,6 +25,7 @@ import { inFlight, inFlightByGroup } from '../../state/increases/increase-record
 import { maxProvisionMsOf } from '../../state/unregistered.ts';
 import type { ScaleDownContext } from '../plan-context.ts';
 import { youngPod } from '../repacked-nodes.ts';
+import { remainingAllowance } from '../budgets.ts';
 import { destinationsOf } from '../unneeded.ts';
 import { growablePools } from './growable-pools.ts';
 import { findRepackCandidates, sumOf, type RepackCandidates } from './repack-candidates.ts';
@@ -267,13 +268,22 @@ class RepackSteps {
     const found = yield* findRepackCandidates(context);
     const input = this.#checkInput(found, new Set());
     const busy = this.#busyGroups();
-    const refused = (group: NodeGroup): boolean => busy.has(group.id) || reasonAgainstRepack(group, context, this.#rules) !== undefined;
+    const open = [...context.groups.values()].filter(
+      (group) => !busy.has(group.id) && reasonAgainstRepack(group, context, this.#rules) === undefined,
+    );
+    const { budgets } = remainingAllowance(context);
+    const spent = open.map(({ id: group }) => ({ group, why: budgets.shortage([{ group, cause: 'repacked' }]) }));
+    // guard: no repack begins while a budget of removals leaves no node of its pool
+    const free = new Set(spent.flatMap(({ group, why }) => (why === undefined ? [group] : [])));
     const candidates = [...input.candidates.values()].filter(
       ({ node, group }) =>
-        !plan.unneeded.has(node.name) && (this.#memory.closures.get(node.name)?.untilMs ?? 0) <= this.#nowMs && !refused(group),
+        !plan.unneeded.has(node.name) && (this.#memory.closures.get(node.name)?.untilMs ?? 0) <= this.#nowMs && free.has(group.id),
     );
-    if (candidates.length === 0) return { why: 'no node of a pool that is repacked may be removed now', saved: NOTHING_SAVED };
-    const pools = input.pools.filter(({ group }) => !refused(group));
+    if (candidates.length === 0) {
+      const why = spent.find((each) => each.why !== undefined)?.why ?? 'no node of a pool that is repacked may be removed now';
+      return { why, saved: NOTHING_SAVED };
+    }
+    const pools = input.pools.filter(({ group }) => open.some(({ id }) => id === group.id));
     const mostAtOnce = Math.min(this.#rules.maxNodesAtOnce, this.#hourLeft());
     const { sets } = yield* searchRepacks({ context, candidates, pools, closed: input.closed, mostAtOnce });
     const saved = sets.reduce((sum, set) => sumOf(sum, set.saved), NOTHING_SAVED);

@@ -2,12 +2,14 @@ import { describe, expect, it } from 'vitest';
 import type { IncreaseOutcome } from '../../../../src/domain/outcome.ts';
 import type { NodeGroup } from '../../../../src/domain/node-group.ts';
 import { nodeGroupId } from '../../../../src/domain/ids.ts';
-import type { Increase } from '../../../../src/domain/plan.ts';
+import type { Increase, RemovalCause } from '../../../../src/domain/plan.ts';
+import type { RemovalBudget } from '../../../../src/domain/policy.ts';
 import { DEFAULT_REPACK, NOTHING_REPACKED } from '../../../../src/domain/repack.ts';
 import { AutoscalerError } from '../../../../src/lib/errors.ts';
 import { noteRepackIncrease } from '../../../../src/planning/scale-down/repack/repack-memory.ts';
 import type { RepackDecision } from '../../../../src/planning/scale-down/repack/repack.ts';
 import { aNode, anInstance, aPod, START_MS } from '../../../support/builders.ts';
+import { aPolicy } from '../../../support/policy.ts';
 import { MINUTE, type World } from '../world.ts';
 import { step, type Step, worldOf } from './repack-world.ts';
 
@@ -154,6 +156,21 @@ describe('what is not begun', () => {
     const memory = { ...NOTHING_REPACKED, begunMs: Array.from({ length: 10 }, () => START_MS - MINUTE) };
     expect(whyNot({ world: four(), memory })).toEqual([0, 'repacks began to remove 10 nodes within an hour, of 10']);
     expect(stagesOf(step({ world: four(), memory, afterMs: HOUR }))).toEqual(['checked']);
+  });
+
+  it('would find its budget of removals used up', () => {
+    const budget: RemovalBudget = { unit: 'nodes', amount: 1, per: 'cluster', causes: ['repacked'] };
+    const withBudget = (cause: RemovalCause): World => {
+      const world = four();
+      const { scaleDown, ...policy } = world.policy ?? aPolicy();
+      const budgetedRemovals = [{ group: nodeGroupId('small'), cause, startedAtMs: START_MS - MINUTE }];
+      return { ...world, policy: { ...policy, scaleDown: { ...scaleDown, budgets: [budget] } }, state: { budgetedRemovals } };
+    };
+    const used = 'a removal budget allows 1 node of the cluster within 10 min (repacked); used: 1, needed: 1';
+    expect([whyNot({ world: withBudget('repacked') }), whyNot({ world: withBudget('underutilized') })]).toEqual([
+      [0, used],
+      [1, undefined],
+    ]);
   });
 
   it('is a second repack of the same pools', () => {

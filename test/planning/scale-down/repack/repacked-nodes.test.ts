@@ -4,6 +4,7 @@ import { DEFAULT_REPACK, NOTHING_REPACKED, type RunningRepack } from '../../../.
 import type { MovedPods } from '../../../../src/domain/repack.ts';
 import { withMovedPods } from '../../../../src/planning/scale-down/repacked-nodes.ts';
 import { aNode, aPod, START_MS } from '../../../support/builders.ts';
+import { aPolicy } from '../../../support/policy.ts';
 import { keptReasons, MINUTE, nodes, plan, pool, removed, sinceMinutes, type World } from '../world.ts';
 
 const P = nodeGroupId('p');
@@ -49,6 +50,15 @@ describe('the nodes of a repack', () => {
     expect(removed(result)).toEqual(gone);
     // Budgets of removals and events tell what a repack removes from what is empty.
     expect(result.removals.map(({ cause }) => cause)).toEqual(gone.map((node) => (node === 'p-0' ? 'repacked' : 'empty')));
+  });
+
+  it.each([
+    { causes: ['repacked'] as const, amount: 0, gone: [] },
+    { causes: ['underutilized', 'sick'] as const, amount: 0, gone: ['p-0'] },
+  ])('obey a budget of removals for $causes', ({ causes, amount, gone }) => {
+    const policy = aPolicy({ scaleDown: { budgets: [{ unit: 'nodes', amount, per: 'pool', causes }] } });
+    const result = plan({ ...worldWith('draining'), policy });
+    expect([removed(result), keptReasons(result)['p-0']]).toEqual([gone, gone.length === 0 ? 'RemovalBudgetSpent' : undefined]);
   });
 
   it('stay if a pod came to them that may have been moved before', () => {
