@@ -33,7 +33,7 @@ export interface RunFigures {
   };
   /** Accepted evictions by the autoscaler. */
   readonly evictions: number;
-  /** Pods that replaced an evicted pod and were evicted themselves within an hour. */
+  /** Pods that replaced an evicted pod and were evicted themselves within an hour, without evictions from Spot nodes that Azure takes back. */
   readonly movedTwice: number;
   /** Pods of Jobs that reached their end, and those that ran and were lost before, for whatever reason. */
   readonly jobs: { readonly finished: number; readonly interrupted: number };

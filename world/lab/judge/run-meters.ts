@@ -74,6 +74,7 @@ export class RunMeters {
       }),
       world.arm.machines.subscribe((change) => {
         if (change.kind === 'delete-accepted' && change.principal === principal) this.#lives.noteRemoval(change.machine.hostName);
+        if (change.kind === 'preempt-scheduled') this.#moves.notePreemption(change.machine.hostName);
       }),
     );
     this.#look();
