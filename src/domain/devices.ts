@@ -140,3 +140,17 @@ export function describeClaimRef({ name, claim, template }: DeviceClaimRef): str
   if (claim !== undefined) return `resource claim ${name} (ResourceClaim ${claim})`;
   return `resource claim ${name}${template === undefined ? '' : ` (ResourceClaimTemplate ${template})`}`;
 }
+
+/** A name without a domain belongs to the driver's domain. Unreadable values are left out. */
+export function byDomain<Value>(driver: string, entries: readonly (readonly [string, Value | undefined])[]): ByDomain<Value> {
+  const domains: Record<string, Record<string, Value>> = {};
+  for (const [name, value] of entries) {
+    if (value === undefined) continue;
+    const slash = name.indexOf('/');
+    const domain = slash < 0 ? driver : name.slice(0, slash);
+    const names = domains[domain] ?? {};
+    domains[domain] = names;
+    names[name.slice(slash + 1)] = value;
+  }
+  return domains;
+}

@@ -1,3 +1,4 @@
+import type { DevicePool } from './devices.ts';
 import type { GroupBlocks } from './group-blocks.ts';
 import type { Headroom } from './headroom.ts';
 import type { InstanceKey, NodeGroupId } from './ids.ts';
@@ -90,6 +91,8 @@ export interface NodeGroupOptions extends DrainOptions {
   readonly headroom?: readonly Headroom[];
   /** Whether its nodes are deallocated instead of deleted, where AKS does so too. If absent, the setting of all groups. */
   readonly deallocate?: boolean;
+  /** Devices of its nodes, until a node has published its own. If absent, none. */
+  readonly devices?: readonly DevicePool[];
   /** How many of its instances may be deallocated; further ones are deleted. If absent, the setting of all groups. */
   readonly maxStopped?: number;
 }

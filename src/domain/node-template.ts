@@ -85,6 +85,10 @@ export interface NodeTemplate {
   readonly missingDrivers?: readonly string[];
   /** Devices that drivers publish for such a node, from a node that was seen. If absent, none are known. */
   readonly devicePools?: readonly DevicePool[];
+  /** No node has shown `devicePools`: a user declares them. */
+  readonly devicesDeclared?: true;
+  /** How `devicePools` differ from what a user declares, as a sentence. Absent if they do not. */
+  readonly declaredDiffer?: string;
   /** As in Node. If absent, there are none, or, in a template from the cloud, they are unknown. */
   readonly declaredFeatures?: readonly string[];
   /** If set, `devicePools` is absent: why new nodes probably do not get their devices. */

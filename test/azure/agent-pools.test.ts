@@ -97,6 +97,19 @@ describe('GPUs that are cut', () => {
     expect([origins?.capacity['nvidia.com/mig-1g.5gb'], unknowns?.resources]).toEqual(['tag', []]);
   });
 
+  it('are not guessed where AKS installs no driver, and the warning names the tag that states them', () => {
+    const bare = (more: object = {}) => pool({ vmSize: 'Standard_NC24ads_A100_v4', gpuProfile: { driver: 'None' }, ...more });
+    const { capacity, unknowns } = made(bare());
+    expect([resourceNames.toRecord(capacity)['nvidia.com/gpu'], unknowns?.resources]).toEqual([undefined, ['nvidia.com/*']]);
+    expect(bare().warnings).toEqual([expect.stringContaining('AKS installs no GPU driver on its nodes (gpuProfile.driver is None)')]);
+    const tags = { 'k8s.io_cluster-autoscaler_node-template_resources_nvidia.com_gpu': '1' };
+    expect(made(bare({ tags }), { tags }).unknowns?.resources).toEqual([]);
+    expect(bare({ tags }).warnings).toBeUndefined();
+    for (const gpuProfile of [{ driver: 'Install' }, { driver: 'None', nvidia: { managementMode: 'Managed' } }])
+      expect([made(bare({ gpuProfile })).unknowns?.resources, bare({ gpuProfile }).warnings]).toEqual([[], undefined]);
+    expect(pool({ vmSize: 'Standard_D4s_v5', gpuProfile: { driver: 'None' } }).warnings).toBeUndefined();
+  });
+
   it('say where they are known from', () => {
     const whole = made(pool());
     const cut = made(pool({ gpuInstanceProfile: 'MIG7g', ...managed('Single') }));
@@ -147,6 +160,7 @@ describe('taints that a pool states for the start of its nodes', () => {
     sku: SKU,
     placedZones: undefined,
     clusterLabels: {},
+    namedOptions: [],
     evidence: {
       exemplar: undefined,
       fallback: undefined,

@@ -57,6 +57,11 @@ const ROWS: readonly (readonly [string, Given, readonly string[]])[] = [
   ['a share below none', flag('--memory-difference-ratio=-0.1'), ['--memory-difference-ratio', '"-0.1"', 'from 0 to 1']],
   ['a share above all', yaml('scaleUp: {maxFreeDifferenceRatio: 1.5}'), ['scaleUp.maxFreeDifferenceRatio', '1.5', 'from 0 to 1']],
   ['a share in words', flag('--max-allocatable-difference-ratio=5%'), ['--max-allocatable-difference-ratio', '"5%"', 'from 0 to 1']],
+  [
+    'no devices',
+    yaml('nodeGroupOptions: [{name: a, devices: [{driver: gpu.example.com, count: 0}]}]'),
+    ['nodeGroupOptions[0].devices', 'count is 0', 'from 1 to 128'],
+  ],
   ['first back-off above the last', yaml('backoff: {initial: 40m}'), ['backoff.initial', '"40m"', 'backoff.max']],
   ['batch idle above batch max', yaml('loop: {batchIdle: 3s}'), ['loop.batchIdle', '"3s"', 'loop.batchMax']],
   [

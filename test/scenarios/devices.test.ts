@@ -9,9 +9,11 @@ import { startedWorld, type VirtualRun } from '../support/virtual-world.ts';
 import { aPool, capacity, deployment, events, MINUTE, worldOf } from './support.ts';
 
 /** A pool of one node with four GPUs, and two pods that ask for three each. */
+const TAG = 'k8s.io_cluster-autoscaler_node-template_devices_';
+
 async function start(): Promise<VirtualRun> {
   const world = await startedWorld({
-    spec: worldOf([aPool({ name: 'gpu' })]),
+    spec: worldOf([aPool({ name: 'gpu' }), aPool({ name: 'nic', count: 0, tags: { [`${TAG}nic.example.com`]: '{"count": 2}' } })]),
     flags: ['--scan-interval=30s', '--scale-down-enabled=false'],
   });
   await world.until('the node is there', () => nodesOf(world).length === 1, 5 * MINUTE);
@@ -50,8 +52,16 @@ describe('devices of new nodes', () => {
 
   it('a driver that never publishes costs one node and not one after the other', async () => {
     const world = await start();
+    // A pool without any node, whose devices only its tag declares.
+    const wants = { name: 'nic', exactly: { deviceClassName: 'nic', allocationMode: 'ExactCount', count: 2 } };
+    world.world.cluster.apply(deviceClass('device.driver == "nic.example.com"', 'nic') as ObjectDraft);
+    world.world.cluster.apply(claimTemplate('nics', [wants]) as ObjectDraft);
+    world.world.cluster.apply(deployment({ name: 'send', replicas: 1, cpu: '1', spec: ownClaim('nics') }));
     await world.advance(40 * MINUTE);
-    expect(world.writes().filter(({ capacityAfter = 0, capacityBefore = 0 }) => capacityAfter > capacityBefore)).toHaveLength(1);
-    expect(events(world, 'NotTriggerScaleUp').join()).toContain('cannot allocate all claims');
+    const grown = world.writes().filter(({ capacityAfter = 0, capacityBefore = 0 }) => capacityAfter > capacityBefore);
+    expect([grown.length, capacity(world, 'gpu'), capacity(world, 'nic')]).toEqual([2, 2, 1]);
+    const told = events(world, 'NotTriggerScaleUp').join();
+    expect(told).toContain('cannot allocate all claims');
+    expect(told).toContain('Template promised 2 devices of nic.example.com');
   });
 });

@@ -6,7 +6,7 @@ import type { Labels } from '../../domain/labels.ts';
 import type { Taint } from '../../domain/taints.ts';
 import { parseAgentPool, type ListedAgentPool } from './agent-pool-list.ts';
 import { resourceNameOf } from '../arm/resource-ids.ts';
-import { gpuPartitioningOf, type GpuPartitioning, kubeletConfigWarnings } from './gpu-resources.ts';
+import { gpuPartitioningOf, type GpuPartitioning, gpuDriverWarnings, kubeletConfigWarnings } from './gpu-resources.ts';
 import { reservationGroupIdOf } from './capacity-reservation.ts';
 import { labelsFromAgentPool } from './pool-labels.ts';
 import { parseTaint, readTags, type Tags } from './tags.ts';
@@ -52,7 +52,7 @@ export interface AgentPoolRow {
   readonly initializationTaints?: readonly string[];
   /** How its GPUs are partitioned. If absent, they are whole. */
   readonly gpuPartitioning?: GpuPartitioning;
-  /** Effects of its kubelet configuration that planning cannot include, as sentences. */
+  /** Effects of its kubelet and GPU settings that planning cannot include, as sentences. */
   readonly warnings?: readonly string[];
   readonly priority: 'Regular' | 'Spot';
   /** Zone numbers, sorted. Empty if it is regional, or if Azure chooses the zones. */
@@ -141,7 +141,7 @@ function optionalFields(
   const managedLimits = raw.enableAutoScaling === true ? poolLimitsOf(raw) : undefined;
   const subnet = resourceNameOf(raw.vnetSubnetID);
   const gpuPartitioning = gpuPartitioningOf(raw);
-  const warnings = kubeletConfigWarnings(raw);
+  const warnings = [...kubeletConfigWarnings(raw), ...gpuDriverWarnings(raw)];
   // AKS restores a taint that is also one of the pool's node taints.
   const permanent = new Set(parseTaints(raw.nodeTaints).map(({ key }) => key));
   const startupOnly = parseTaints(raw.nodeInitializationTaints).flatMap(({ key }) => (permanent.has(key) ? [] : [key]));

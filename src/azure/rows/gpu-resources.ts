@@ -7,7 +7,7 @@ import type { ListedAgentPool } from './agent-pool-list.ts';
 
 /** How the GPUs of a pool are partitioned. */
 export interface GpuPartitioning {
-  /** Folded: `mig1g` to `mig7g`. */
+  /** Folded: `mig1g` to `mig7g`. Empty if the GPUs are whole and AKS installs no driver. */
   readonly profile: string;
   /** How the partitions are named. `unknown` if the installer of the device plugin decides, as is usual on AKS. */
   readonly published: 'single' | 'mixed' | 'unknown';
@@ -26,14 +26,34 @@ const PROFILE_NAMES: readonly (readonly [size: RegExp, names: Readonly<Record<st
 ];
 
 /** undefined: GPUs of the pool are whole. */
-export function gpuPartitioningOf({ gpuInstanceProfile, gpuProfile }: ListedAgentPool): GpuPartitioning | undefined {
+export function gpuPartitioningOf(pool: ListedAgentPool): GpuPartitioning | undefined {
+  const { gpuInstanceProfile, gpuProfile } = pool;
   const profile = gpuInstanceProfile?.toLowerCase() ?? '';
-  if (profile === '') return undefined;
+  // guard: without a driver of AKS, GPUs exist only if something else installs one
+  if (profile === '') return lacksDriver(pool) ? { profile, published: 'unknown' } : undefined;
   // Only the device plugin that AKS installs follows the pool's settings.
   if (gpuProfile?.nvidia?.managementMode?.toLowerCase() !== 'managed') return { profile, published: 'unknown' };
   const strategy = gpuProfile.nvidia.migStrategy?.toLowerCase() ?? 'none';
   if (strategy === 'none') return undefined;
   return { profile, published: strategy === 'single' || strategy === 'mixed' ? strategy : 'unknown' };
+}
+
+/** AKS skips the driver of an NVIDIA size (`--gpu-driver none`): usually NVIDIA's GPU Operator installs it, and the device plugin too. */
+function lacksDriver({ vmSize = '', gpuProfile }: ListedAgentPool): boolean {
+  const isNvidia = /^standard_n/i.test(vmSize) && deviceResourceName(vmSize) === NVIDIA_GPU;
+  return isNvidia && gpuProfile?.driver?.toLowerCase() === 'none' && gpuProfile.nvidia?.managementMode?.toLowerCase() !== 'managed';
+}
+
+const NVIDIA_GPU = 'nvidia.com/gpu';
+const GPU_TAG = 'k8s.io_cluster-autoscaler_node-template_resources_nvidia.com_gpu';
+
+/** What a new node of the pool offers is unknown, as sentences. */
+export function gpuDriverWarnings(pool: ListedAgentPool): readonly string[] {
+  const isStated = Object.keys(pool.tags ?? {}).some((key) => key.toLowerCase() === GPU_TAG);
+  if (isStated || !lacksDriver(pool)) return [];
+  return [
+    `AKS installs no GPU driver on its nodes (gpuProfile.driver is None), so no GPUs are counted on until a node has shown them; if the GPU Operator installs it, state them with the tag ${GPU_TAG}, or devices of a DRA driver with nodeGroupOptions.devices`,
+  ];
 }
 
 /** The device resource of one instance and its amount. undefined: the size has no devices, or their name is not known yet. */

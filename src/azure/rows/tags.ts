@@ -7,11 +7,13 @@ import type { NodeGroupOptions } from '../../domain/node-group.ts';
 import { MAX_CLUSTER_NODES } from '../../domain/platform-limits.ts';
 import { parseQuantity } from '../../domain/quantity.ts';
 import type { Taint, TaintEffect } from '../../domain/taints.ts';
+import { defined } from '../../lib/defined.ts';
 import { parseDurationMs } from '../../lib/duration.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
 import { isRecord, jsonOf } from '../arm/error-bodies.ts';
 import type { DiscoveryRule, NamedGroupOptions, WritePath } from '../arm/options.ts';
 import { foldName } from '../arm/resource-ids.ts';
+import { deviceTagsOf } from './device-tags.ts';
 
 /** A whole node template as JSON in one tag, for scale sets that are out of tag slots: a set holds 50 tags, a value 256 characters. */
 const TEMPLATE_TAG = 'k8s.io_cluster-autoscaler_node-template';
@@ -194,7 +196,8 @@ function isQuantity(text: string): boolean {
 export function nodeGroupOptionsOf(key: string, tags: Tags, stated: readonly NamedGroupOptions[] = []): NodeGroupOptions {
   const of = (name: string | undefined): NodeGroupOptions | undefined =>
     name === undefined ? undefined : stated.find((entry) => foldName(entry.name) === foldName(name))?.options;
-  return { ...optionTagsOf(tags), ...of(poolOf(tags)), ...of(key) };
+  const { devices } = deviceTagsOf(tags);
+  return { ...defined({ devices }), ...optionTagsOf(tags), ...of(poolOf(tags)), ...of(key) };
 }
 
 /** Describes a discovery rule for people: its index, counted from 0, and its tags. */
@@ -230,7 +233,7 @@ export function optionTagsOf(tags: Tags): NodeGroupOptions {
   return options;
 }
 
-type NumberOption = Exclude<keyof NodeGroupOptions, FlagOption | 'headroom' | 'maintenance' | 'sickNodes'>;
+type NumberOption = Exclude<keyof NodeGroupOptions, FlagOption | 'headroom' | 'maintenance' | 'sickNodes' | 'devices'>;
 type FlagOption =
   | 'ignoreDaemonSetsUtilization'
   | 'zeroOrMax'
@@ -318,7 +321,7 @@ export function tagProblems(tags: Tags): readonly string[] {
     const family = FAMILIES.find(({ prefix }) => key.toLowerCase().startsWith(prefix));
     return family === undefined || family.isReadable({ [key]: value }) ? [] : [`tag ${key} is "${value}"; it must be ${family.accepts}.`];
   });
-  return [...ofParts, ...templateTagProblems(tags)];
+  return [...ofParts, ...templateTagProblems(tags), ...deviceTagsOf(tags).problems];
 }
 
 function templateTagProblems(tags: Tags): readonly string[] {

@@ -17,6 +17,8 @@ import type { ScaleSetRow } from '../rows/scale-set.ts';
 import { closedZonesOf, retirementWarnings, type Sku } from '../sizes/sku-catalog.ts';
 import type { Evidence, NodeEvidence } from './evidence.ts';
 import type { TemplateSource } from '../rows/template-source.ts';
+import { nodeGroupOptionsOf } from '../rows/tags.ts';
+import { withDeclaredDevices } from './declared-devices.ts';
 import { attachLimits, templateFromSize } from './from-size.ts';
 import type { PoolSizeRow } from '../rows/vms-pool.ts';
 import type { NodeTemplate } from '../../domain/node-template.ts';
@@ -32,6 +34,8 @@ export interface GroupTemplateInput {
   /** The zone numbers in which Azure may place its nodes, joined by commas. undefined: the row names the zones. */
   readonly placedZones: string | undefined;
   readonly evidence: Evidence;
+  /** The user's options of groups: the same object until they change. */
+  readonly namedOptions: AzureOptions['nodeGroupOptions'];
   /** Cluster-wide labels from nodes of other groups. */
   readonly clusterLabels: Labels;
 }
@@ -56,7 +60,8 @@ export function buildGroupTemplate(
   const template = withoutStartupTaints(withLearnedParts(lasting, learned, deps.names), keysOf(evidence.startupTaints));
   const reservationGroup = input.row?.value.reservationGroup ?? pool?.reservationGroup;
   const cautions = [...(pool?.warnings ?? []), ...retirementWarnings(sku)];
-  return {
+  const { devices } = nodeGroupOptionsOf(input.group.key, source.tags, input.namedOptions);
+  const complete: NodeTemplate = {
     ...template,
     zones: openZones(template.zones, sku),
     ...(customDaemons.length === 0 ? {} : { customDaemons }),
@@ -67,6 +72,7 @@ export function buildGroupTemplate(
       ? {}
       : { reservations: reservedCapacityNames({ ...source, reservationGroup }) }),
   };
+  return withDeclaredDevices(complete, devices);
 }
 
 /** Drops zones in which the subscription cannot use the size. If none remained, all are kept: then the group does not grow at all. */
@@ -110,6 +116,7 @@ export function isSameTemplateInput(left: GroupTemplateInput | undefined, right:
     left.placedZones === right.placedZones &&
     left.pool === right.pool &&
     left.evidence === right.evidence &&
+    left.namedOptions === right.namedOptions &&
     left.clusterLabels === right.clusterLabels
   );
 }

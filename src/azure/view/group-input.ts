@@ -25,8 +25,6 @@ export interface GroupInput extends GroupTemplateInput {
   readonly stopped: NodeGroup['stopped'];
   /** What AKS allows this group to have. */
   readonly allowedSize: number;
-  /** The user's options of groups: the same object until they change. */
-  readonly namedOptions: AzureOptions['nodeGroupOptions'];
 }
 
 /** The rows of one group from Azure and AKS. */

@@ -1,5 +1,6 @@
-/** Options of single node groups. They are the same options that tags can set, headroom, which nodes are sick, and what removals do with the hours of AKS. */
+/** Options of single node groups. They are the same options that tags can set, headroom, declared devices, which nodes are sick, and what removals do with the hours of AKS. */
 import * as z from 'zod';
+import { declaredDevices } from './declared-devices.ts';
 import { headroomOfPool } from './headroom.ts';
 import { maintenanceUse } from './schedules.ts';
 import { sickNodesOfPool } from './sick-nodes.ts';
@@ -51,6 +52,7 @@ const entry = z
     repack: choice,
     deallocate: choice,
     maxStopped: level,
+    devices: declaredDevices.optional(),
     headroom: headroomOfPool.optional(),
     maintenance: maintenanceUse.optional(),
     sickNodes: sickNodesOfPool.optional(),
@@ -87,6 +89,7 @@ const entry = z
       repack: given.repack,
       deallocate: given.deallocate,
       maxStopped: given.maxStopped,
+      devices: given.devices,
       headroom: given.headroom,
       maintenance: given.maintenance,
       sickNodes: given.sickNodes,

@@ -1,12 +1,13 @@
 /** ResourceSlices, device classes and claims (`resource.k8s.io/v1`): API JSON to domain values. */
 import { withoutNulls } from '../../lib/without-nulls.ts';
-import type {
-  DeviceConstraint,
-  AttributeValue,
-  CounterConsumption,
-  Device,
-  DeviceSubRequest,
-  DeviceRequest,
+import {
+  byDomain,
+  type DeviceConstraint,
+  type AttributeValue,
+  type CounterConsumption,
+  type Device,
+  type DeviceSubRequest,
+  type DeviceRequest,
 } from '../../domain/devices.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
 import type { NodeSelectorTerm } from '../../domain/labels.ts';
@@ -168,23 +169,6 @@ function unsupportedDevice(json: DeviceJson): string | undefined {
   if (json.bindsToNode === true || (json.bindingConditions?.length ?? 0) > 0) return 'is bound only under conditions (bindingConditions)';
   if (json.nodeName !== undefined || json.nodeSelector !== undefined || json.allNodes === true) return 'names its nodes itself';
   return undefined;
-}
-
-/** A name without a domain belongs to the driver's domain. Unreadable values are left out. */
-function byDomain<Value>(
-  driver: string,
-  entries: readonly (readonly [string, Value | undefined])[],
-): Readonly<Record<string, Readonly<Record<string, Value>>>> {
-  const domains: Record<string, Record<string, Value>> = {};
-  for (const [name, value] of entries) {
-    if (value === undefined) continue;
-    const slash = name.indexOf('/');
-    const domain = slash < 0 ? driver : name.slice(0, slash);
-    const names = domains[domain] ?? {};
-    domains[domain] = names;
-    names[name.slice(slash + 1)] = value;
-  }
-  return domains;
 }
 
 function attribute(json: NonNullable<DeviceJson['attributes']>[string]): AttributeValue | undefined {

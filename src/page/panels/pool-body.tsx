@@ -96,6 +96,7 @@ function Template({ template }: { readonly template: NonNullable<PoolAnswer['tem
             `${formatAmount('memory', template.memoryBytes)}${realLess === undefined ? '' : difference('memory', realLess.memoryBytes)}`,
           ],
           ['Taints', template.taints.join(', ') || 'none'],
+          ['Devices', template.devices],
         ]}
       />
       {template.cautions.map((caution) => (

@@ -80,7 +80,7 @@ function missingDrivers(template: NodeTemplate, { drivers = [] }: TemplateDiffer
 function withoutDevices(template: NodeTemplate, { node, devices = [] }: TemplateDifference): NodeTemplate {
   const [first] = devices;
   if (first === undefined) return template;
-  const { devicePools: _disproved, ...rest } = template;
+  const { devicePools: _disproved, devicesDeclared: _declared, ...rest } = template;
   const { driver, promised, offered } = first;
   return { ...rest, devicesDoubted: `node ${node} has ${offered} of ${promised} devices of ${driver}` };
 }

@@ -115,10 +115,19 @@ const SOURCES = {
   cloud: 'from Azure, no node was seen yet',
 } as const;
 
-function describeTemplate({ source, cpuMillis, memoryBytes, taints, cautions, realLess }: NonNullable<PoolAnswer['template']>): string {
+function describeTemplate({
+  source,
+  cpuMillis,
+  memoryBytes,
+  taints,
+  cautions,
+  devices,
+  realLess,
+}: NonNullable<PoolAnswer['template']>): string {
   const amounts = `${formatAmount('cpu', cpuMillis)} CPU, ${formatAmount('memory', memoryBytes)} memory allocatable`;
   const tainted = taints.length === 0 ? '' : `, taints ${taints.join(', ')}`;
-  return [`${SOURCES[source]}: ${amounts}${tainted}`, ...describeDifference(realLess), ...cautions].join('. ');
+  const claimable = devices === undefined ? '' : `, ${devices}`;
+  return [`${SOURCES[source]}: ${amounts}${tainted}${claimable}`, ...describeDifference(realLess), ...cautions].join('. ');
 }
 
 function describeDifference(less: NonNullable<PoolAnswer['template']>['realLess']): readonly string[] {

@@ -5,6 +5,7 @@ import { nodeGroupOptionsOf } from '../../azure/rows/tags.ts';
 import type { TemplateSource } from '../../azure/rows/template-source.ts';
 import { knownSize } from '../../azure/sizes/known-sizes.ts';
 import { exemplaryFromMs, showsNextNode, templateFromNode, withLastingTaints } from '../../azure/templates/from-node.ts';
+import { withDeclaredDevices } from '../../azure/templates/declared-devices.ts';
 import { attachLimits, templateFromSize } from '../../azure/templates/from-size.ts';
 import { customDaemonsOn, findCustomDaemons } from '../../azure/templates/custom-daemons.ts';
 import { staticPodsOf } from '../../azure/templates/node-pods.ts';
@@ -104,6 +105,7 @@ function groupOf(given: PoolInput): NodeGroup {
   const upcoming = Array.from({ length: Math.max(0, target - nodes.length) }, (_, at) =>
     instanceOf(`${pool.name}/coming/${at}`, 'creating', nowMs),
   );
+  const options = nodeGroupOptionsOf(pool.name, { 'aks-managed-poolName': agentPoolName(pool, nodes), ...pool.tags }, given.namedOptions);
   return {
     id: nodeGroupId(pool.name),
     kind: 'vmss-uniform',
@@ -112,11 +114,11 @@ function groupOf(given: PoolInput): NodeGroup {
     target: { known: true, value: target, version: '', confirmed: true, observedAtMs: nowMs },
     instances: [...nodes.map(({ name }) => instanceOf(name, 'running', nowMs)), ...upcoming],
     instancesObservedAtMs: nowMs,
-    template: templateOf(input),
+    template: withDeclaredDevices(templateOf(input), options.devices),
     vmSize: pool.vmSize,
     priority: pool.priority === 'Spot' ? 'Spot' : 'Regular',
     zones: pool.zones,
-    options: nodeGroupOptionsOf(pool.name, { 'aks-managed-poolName': agentPoolName(pool, nodes), ...pool.tags }, given.namedOptions),
+    options,
     blocks: NO_BLOCKS,
     ...NOTHING_KNOWN,
   };

@@ -6,6 +6,22 @@ import type { GuardTable } from './guard.ts';
 
 export const ROOM_GUARDS: readonly GuardTable[] = [
   {
+    test: 'test/azure/rows/device-tags.test.ts',
+    quick: true,
+    guards: ['declared devices give way to what a real node publishes'],
+  },
+  {
+    test: 'test/azure/agent-pools.test.ts',
+    quick: true,
+    guards: [
+      {
+        title: 'without a driver of AKS, GPUs exist only if something else installs one',
+        row: 'are not guessed where AKS installs no driver',
+        change: ['lacksDriver(pool) ?', 'pool === undefined ?'],
+      },
+    ],
+  },
+  {
     test: 'test/planning/scale-up/headroom.test.ts',
     quick: true,
     guards: ['a copy of a pod does not stand on the volumes and devices of that pod'],

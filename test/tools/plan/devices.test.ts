@@ -63,6 +63,20 @@ describe('plan and devices', () => {
     ]);
   });
 
+  it('an empty pool has the devices that its tag or the configuration declares, until a node publishes others', async () => {
+    const empty = [nodeJson('x-1', 'other'), gpuSlice('x-1', 0), ...BASE.slice(2), wanting('p', 'two')];
+    const declared = POOLS.replace('}}', `}, tags: {k8s.io_cluster-autoscaler_node-template_devices_${GPU_DRIVER}: '{"count": 2}'}}`);
+    const byTag = await answerOf(empty, { pools: declared });
+    expect([grown(byTag), byTag.notes ?? []]).toEqual([['gpu 0->1'], []]);
+    const config = `nodeGroupOptions: [{name: gpu, devices: [{driver: ${GPU_DRIVER}, count: 1}]}]`;
+    const files = { 'c.json': listOf(...empty), 'p.yaml': POOLS, 'a.yaml': config };
+    const byConfig = await planAnswer(['--cluster=c.json', '--pools=p.yaml', '--config=a.yaml'], files);
+    expect([grown(byConfig), whys(byConfig)?.[0]]).toEqual([[], expect.stringContaining('needs 2 devices, 1 of 1 that match are free')]);
+    const seen = await answerOf([...BASE, ...running('a', 'n-1', ['gpu-0', 'gpu-1', 'gpu-2']), wanting('p', 'two')], { pools: declared });
+    expect(grown(seen)).toEqual(['gpu 1->2']);
+    expect(seen.notes).toEqual([expect.stringContaining(`2 devices of ${GPU_DRIVER} are declared, and a node publishes 4`)]);
+  });
+
   it.each([
     ['device.attributes["gpu.example.com"].model == "A100"', ['default/p n-1'], []],
     ['device.attributes["gpu.example.com"].model == "H100"', [], []],

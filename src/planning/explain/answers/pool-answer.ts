@@ -110,6 +110,8 @@ interface TemplateAnswer {
   readonly realLess?: { readonly cpuMillis: number; readonly memoryBytes: number };
   /** What may differ on a real node, as sentences. */
   readonly cautions: readonly string[];
+  /** Devices of drivers, as a part of a sentence. Absent if none are known. */
+  readonly devices?: string;
   /** By label: the value and where it is known from. */
   readonly labels: Readonly<Record<string, { readonly value: string; readonly origin?: string }>>;
 }
@@ -308,14 +310,22 @@ function smallestLess(template: NodeTemplate, nodes: readonly Node[]): TemplateA
   return { cpuMillis: least(CPU), memoryBytes: least(MEMORY) };
 }
 
+function describeDevices(pools: NonNullable<NodeTemplate['devicePools']>, declared: boolean): string {
+  const counts = new Map<string, number>();
+  for (const { driver, devices } of pools) counts.set(driver, (counts.get(driver) ?? 0) + devices.length);
+  const texts = [...counts].map(([driver, count]) => `${count} ${count === 1 ? 'device' : 'devices'} of ${driver}`);
+  return `${texts.join(', ')}${declared ? ' (declared; no node has shown any)' : ''}`;
+}
+
 function templateOf(template: NodeTemplate, nodes: readonly Node[]): TemplateAnswer {
-  const { source, allocatable, taints, cautions = [], labels, origins } = template;
+  const { source, allocatable, taints, cautions = [], labels, origins, devicePools = [] } = template;
   return {
     source,
     cpuMillis: allocatable[CPU] ?? 0,
     memoryBytes: allocatable[MEMORY] ?? 0,
     taints: taints.map(taintText),
-    cautions,
+    cautions: [...cautions, ...(template.declaredDiffer === undefined ? [] : [template.declaredDiffer])],
+    ...(devicePools.length === 0 ? {} : { devices: describeDevices(devicePools, template.devicesDeclared === true) }),
     ...defined({ realLess: smallestLess(template, nodes) }),
     labels: Object.fromEntries(
       Object.entries(labels).map(([key, value]) => [key, { value, ...defined({ origin: origins?.labels[key] }) }]),

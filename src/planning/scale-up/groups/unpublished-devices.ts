@@ -63,8 +63,9 @@ export function withConfirmedParts(template: NodeTemplate, group: NodeGroup, see
 
 function withConfirmedDevices(template: NodeTemplate, group: NodeGroup, newest: Node): NodeTemplate {
   if (template.devicePools === undefined || !awaitsDevices(newest, group)) return template;
-  const { devicePools: _unproven, ...rest } = template;
-  return { ...rest, devicesDoubted: `node ${newest.name}, the newest of its group, has not published its devices` };
+  const { devicePools: _unproven, devicesDeclared, ...rest } = template;
+  const which = devicesDeclared === true ? 'the devices that are declared for it' : 'its devices';
+  return { ...rest, devicesDoubted: `node ${newest.name}, the newest of its group, has not published ${which}` };
 }
 
 function withConfirmedDrivers(template: NodeTemplate, { missingDrivers }: Node): NodeTemplate {

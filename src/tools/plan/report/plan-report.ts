@@ -199,6 +199,9 @@ function notesOf(
   return [
     ...assumedOwnerNotes(scaleDown, observation, assumedOwnerKinds),
     ...(scaleUp.notes ?? []).map(({ text }) => text),
+    ...observation.cloud.groups.flatMap(({ id, template }) =>
+      template?.declaredDiffer === undefined ? [] : [`${id}: ${template.declaredDiffer}.`],
+    ),
     ...instanceNotes(scaleDown),
     ...(scaleDown.inhibited === undefined ? [] : [`Nothing is removed: ${scaleDown.inhibited}.`]),
   ];

@@ -1,0 +1,132 @@
+/**
+ * Devices that a user declares for the nodes of a pool, since no node has shown any yet. They are written like the devices of a ResourceSlice, in
+ * the configuration or in a tag. Must not know where.
+ */
+import { byDomain, type AttributeValue, type Device, type DevicePool } from './devices.ts';
+import { parseQuantity } from './quantity.ts';
+import type { Taint } from './taints.ts';
+import { compareBy } from '../lib/comparison.ts';
+import { AutoscalerError, configError } from '../lib/errors.ts';
+
+/** The driver is in the name of a tag, so an entry may lack it there. */
+export const DECLARED_FORM =
+  'devices such as {driver: gpu.nvidia.com, count: 4, attributes: {type: gpu}, capacity: {memory: 80Gi}}, with the values that a ResourceSlice has';
+
+const KEYS: ReadonlySet<string> = new Set(['driver', 'count', 'attributes', 'capacity', 'taints']);
+/** The API's limit of devices in a slice. */
+const MOST_DEVICES = 128;
+
+type ReadDevices = { readonly ok: true; readonly pools: readonly DevicePool[] } | { readonly ok: false; readonly problem: string };
+type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * The devices as a driver would publish them: one pool for each driver. @param driver of entries without one. The first problem is a part of a
+ * sentence.
+ */
+export function readDeclaredDevices(written: unknown, driver?: string): ReadDevices {
+  try {
+    const entries: readonly unknown[] = Array.isArray(written) ? written : [written];
+    const devices = entries.flatMap((entry) => devicesOf(entry, driver));
+    const byDriver = Map.groupBy(devices, (device) => device.driver);
+    const pools = [...byDriver].map(([name, members]): DevicePool => {
+      if (members.length > MOST_DEVICES) throw configError(`${members.length} devices of ${name}: the most are ${MOST_DEVICES}`);
+      return { driver: name, name: POOL, devices: members.map((device, at) => ({ ...device, name: `${POOL}-${at}` })), counters: {} };
+    });
+    return { ok: true, pools: pools.sort(compareBy(({ driver: name }) => name)) };
+  } catch (thrown) {
+    if (thrown instanceof AutoscalerError) return { ok: false, problem: thrown.message };
+    throw thrown;
+  }
+}
+
+const POOL = 'declared';
+
+function devicesOf(entry: unknown, ofTag: string | undefined): readonly Device[] {
+  const fields = fieldsOf(entry, 'an entry');
+  const strange = Object.keys(fields).find((key) => !KEYS.has(key));
+  if (strange !== undefined) throw configError(`"${strange}" is unknown; accepted are ${[...KEYS].join(', ')}`);
+  const { driver = ofTag, count = 1, attributes = {}, capacity = {}, taints = [] } = fields;
+  if (typeof driver !== 'string' || driver === '') throw configError('an entry has no driver');
+  const many = Number(count);
+  if (!Number.isInteger(many) || many < 1 || many > MOST_DEVICES)
+    throw configError(`count is ${JSON.stringify(count)}; it must be a whole number from 1 to ${MOST_DEVICES}`);
+  if (!Array.isArray(taints)) throw configError('taints is not a list');
+  const device: Device = {
+    driver,
+    pool: POOL,
+    name: POOL,
+    attributes: byDomain(driver, Object.entries(fieldsOf(attributes, 'attributes')).map(attributeOf)),
+    capacity: byDomain(driver, Object.entries(fieldsOf(capacity, 'capacity')).map(quantityOf)),
+    taints: (taints as readonly unknown[]).map(taintOf),
+    consumes: [],
+  };
+  return Array.from({ length: many }, () => device);
+}
+
+function fieldsOf(value: unknown, what: string): Fields {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw configError(`${what} is not a map`);
+  return value as Fields;
+}
+
+const ATTRIBUTES: Readonly<Record<string, (value: unknown) => AttributeValue | undefined>> = {
+  string: (value) => (typeof value === 'string' ? value : undefined),
+  int: (value) => (Number.isSafeInteger(value) ? (value as number) : undefined),
+  bool: (value) => (typeof value === 'boolean' ? value : undefined),
+  version: (value) => (typeof value === 'string' ? { version: value } : undefined),
+};
+
+/** `4`, or as in a slice `{int: 4}`. A version is always written `{version: 1.2.3}`, since it differs from a text. */
+function attributeOf([name, value]: readonly [string, unknown]): readonly [string, AttributeValue] {
+  const isPlain = typeof value !== 'object' || value === null;
+  const kinds = isPlain ? ['string', 'int', 'bool'].map((kind) => [kind, value] as const) : Object.entries(fieldsOf(value, name));
+  const [found, ...others] = kinds.flatMap(([kind, inner]) => ATTRIBUTES[kind]?.(inner) ?? []);
+  if (found !== undefined && others.length === 0 && (isPlain || kinds.length === 1)) return [name, found];
+  throw configError(`attribute ${name} is ${JSON.stringify(value)}; it must be a text, a whole number, true, false or {version: 1.2.3}`);
+}
+
+/** `80Gi`, or as in a slice `{value: 80Gi}`. */
+function quantityOf([name, value]: readonly [string, unknown]): readonly [string, number] {
+  const plain = typeof value === 'object' && value !== null ? fieldsOf(value, name)['value'] : value;
+  try {
+    if (typeof plain === 'string' || typeof plain === 'number') return [name, parseQuantity(plain)];
+  } catch (thrown) {
+    if (!(thrown instanceof AutoscalerError)) throw thrown;
+  }
+  throw configError(`capacity ${name} is ${JSON.stringify(value)}; it must be a quantity such as 80Gi`);
+}
+
+function taintOf(written: unknown): Taint {
+  const { key, value = '', effect } = fieldsOf(written, 'a taint');
+  const isEffect = effect === 'NoSchedule' || effect === 'NoExecute';
+  if (typeof key !== 'string' || typeof value !== 'string' || !isEffect)
+    throw configError('a taint must be {key: KEY, value: TEXT, effect: NoSchedule or NoExecute}');
+  return { key, value, effect };
+}
+
+/** How published devices differ from the declared ones, as a part of a sentence. undefined: they have all that was declared. */
+export function describeUndeclared(declared: readonly DevicePool[], published: readonly DevicePool[]): string | undefined {
+  for (const { driver, devices } of declared) {
+    const real = published.filter((pool) => pool.driver === driver).flatMap((pool) => pool.devices);
+    if (real.length !== devices.length) return `${devices.length} devices of ${driver} are declared, and a node publishes ${real.length}`;
+    for (const [part, of] of PARTS) {
+      const shown = new Set(real.flatMap((device) => textsOf(of(device))));
+      const missing = devices.flatMap((device) => textsOf(of(device))).find((text) => !shown.has(text));
+      if (missing !== undefined) return `the ${part} ${missing} of ${driver} is declared, and no device of a node has it`;
+    }
+  }
+  const strange = published.find(({ driver }) => !declared.some((pool) => pool.driver === driver));
+  return strange === undefined ? undefined : `no device of ${strange.driver} is declared, and a node publishes ${strange.devices.length}`;
+}
+
+type Values = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+
+const PARTS: readonly (readonly [string, (device: Device) => Values])[] = [
+  ['attribute', (device) => device.attributes],
+  ['capacity', (device) => device.capacity],
+];
+
+function textsOf(values: Values): readonly string[] {
+  return Object.entries(values).flatMap(([domain, names]) =>
+    Object.entries(names).map(([name, value]) => `${domain}/${name}=${JSON.stringify(value)}`),
+  );
+}
