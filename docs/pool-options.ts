@@ -30,6 +30,7 @@ const INHERITED: Readonly<Record<string, string>> = {
   deallocate: 'azure.deallocate',
   maxStopped: 'azure.maxStoppedInstances',
   sickNodes: '(off: no condition of a node but its readiness counts; see [sick nodes](sick-nodes.md))',
+  devices: '(none: what nodes have shown; see [devices](devices.md))',
   headroom: '(none of its own; `capacity.headroom` is of all pools together)',
 };
 

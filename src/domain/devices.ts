@@ -1,5 +1,6 @@
 /** Devices that drivers publish and that pods claim (dynamic resource allocation, `resource.k8s.io/v1`). */
 import type { Labels, NodeSelectorTerm } from './labels.ts';
+import type { Resources } from './resources.ts';
 import type { Taint, Toleration } from './taints.ts';
 import type { ClaimBlocker } from './volumes.ts';
 
@@ -64,6 +65,8 @@ export interface DeviceSubRequest {
 export interface DeviceRequest {
   readonly name: string;
   readonly asks: readonly DeviceSubRequest[];
+  /** The resource by whose name the pod asks for it, as a vector of one. A node with an amount of its own fills the request without devices. */
+  readonly insteadOf?: Resources;
 }
 
 /** A rule about an attribute of all devices of these requests. An empty list means the whole claim. */

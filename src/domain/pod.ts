@@ -48,6 +48,9 @@ export interface UnsupportedRequirement {
 }
 
 /** The feature of a pod with device claims (dynamic resource allocation) whose meaning is not known. */
+/** The claim that kube-scheduler makes for devices that a pod asks for by the name of a resource. No claim of a pod's spec can have this name. */
+export const NAMED_CLAIM = '<extended-resources>';
+export const NAMED_DEVICES = 'devices-as-extended-resource';
 export const DEVICE_CLAIMS = 'dynamic-resource-allocation';
 
 /**

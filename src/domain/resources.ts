@@ -17,9 +17,27 @@ const ATTACHABLE = 'attachable-volumes-csi-';
 const MAX_NAMES = { ofOne: 500, ofAll: 5_000 };
 const FIXED = ['cpu', 'memory', 'ephemeral-storage', 'pods'] as const;
 
+/** What pods ask of a resource that a device class stands for: the node's own amount of it, or devices where the node has none. */
+const CLAIMABLE = 'claimable/';
+
 interface AttachSlots {
   readonly index: number;
   readonly driver: string;
+}
+
+interface ClaimableResource {
+  readonly index: number;
+  /** The index of the node's own amount. */
+  readonly own: number;
+}
+
+export function claimableResource(resource: string): string {
+  return `${CLAIMABLE}${resource}`;
+}
+
+/** The name that people know. */
+export function plainResource(resource: string): string {
+  return resource.startsWith(CLAIMABLE) ? resource.slice(CLAIMABLE.length) : resource;
 }
 
 /** The resource that counts the volumes of a CSI driver. */
@@ -36,6 +54,7 @@ export class ResourceNames {
   readonly #names: string[] = [...FIXED];
   readonly #indexes = new Map<string, number>(FIXED.map((name, index) => [name, index]));
   readonly #attachable: AttachSlots[] = [];
+  readonly #claimable: ClaimableResource[] = [];
 
   /** The index of a name. A new name gets the next index. */
   indexOf(name: string): number {
@@ -45,12 +64,23 @@ export class ResourceNames {
     this.#names.push(name);
     this.#indexes.set(name, index);
     if (name.startsWith(ATTACHABLE)) this.#attachable.push({ index, driver: name.slice(ATTACHABLE.length) });
+    if (name.startsWith(CLAIMABLE)) this.#claimable.push({ index, own: this.indexOf(plainResource(name)) });
     return index;
   }
 
   /** The resources of attach slots. Unlike other resources they are unlimited unless a limit is known. */
   get attachable(): readonly AttachSlots[] {
     return this.#attachable;
+  }
+
+  /** Resources that device classes stand for. Unlimited on a node that has no amount of its own: its devices decide. */
+  get claimable(): readonly ClaimableResource[] {
+    return this.#claimable;
+  }
+
+  /** Whether no node states this resource: attach slots, and what devices may stand for. */
+  isOpen(index: number): boolean {
+    return [...this.#attachable, ...this.#claimable].some((other) => other.index === index);
   }
 
   nameOf(index: number): string {

@@ -101,7 +101,7 @@ describe('GPUs that are cut', () => {
     const bare = (more: object = {}) => pool({ vmSize: 'Standard_NC24ads_A100_v4', gpuProfile: { driver: 'None' }, ...more });
     const { capacity, unknowns } = made(bare());
     expect([resourceNames.toRecord(capacity)['nvidia.com/gpu'], unknowns?.resources]).toEqual([undefined, ['nvidia.com/*']]);
-    expect(bare().warnings).toEqual([expect.stringContaining('AKS installs no GPU driver on its nodes (gpuProfile.driver is None)')]);
+    expect(bare().warnings).toEqual([expect.stringContaining('AKS installs no GPU driver on its nodes (gpuProfile.driver: None)')]);
     const tags = { 'k8s.io_cluster-autoscaler_node-template_resources_nvidia.com_gpu': '1' };
     expect(made(bare({ tags }), { tags }).unknowns?.resources).toEqual([]);
     expect(bare({ tags }).warnings).toBeUndefined();

@@ -52,7 +52,7 @@ export function gpuDriverWarnings(pool: ListedAgentPool): readonly string[] {
   const isStated = Object.keys(pool.tags ?? {}).some((key) => key.toLowerCase() === GPU_TAG);
   if (isStated || !lacksDriver(pool)) return [];
   return [
-    `AKS installs no GPU driver on its nodes (gpuProfile.driver is None), so no GPUs are counted on until a node has shown them; if the GPU Operator installs it, state them with the tag ${GPU_TAG}, or devices of a DRA driver with nodeGroupOptions.devices`,
+    `AKS installs no GPU driver on its nodes (gpuProfile.driver: None), so no GPUs are counted on until a node has shown them; if the GPU Operator installs it, state them with the tag ${GPU_TAG}, or devices of a DRA driver with nodeGroupOptions.devices`,
   ];
 }
 

@@ -1,6 +1,7 @@
 /** Options of single node groups. They are the same options that tags can set, headroom, declared devices, which nodes are sick, and what removals do with the hours of AKS. */
 import * as z from 'zod';
-import { declaredDevices } from './declared-devices.ts';
+import { DECLARED_FORM, readDeclaredDevices } from '../../domain/declared-devices.ts';
+import type { DevicePool } from '../../domain/devices.ts';
 import { headroomOfPool } from './headroom.ts';
 import { maintenanceUse } from './schedules.ts';
 import { sickNodesOfPool } from './sick-nodes.ts';
@@ -23,6 +24,16 @@ const count = z.number({ error: COUNT }).int({ error: COUNT }).min(1, { error: C
 const LEVEL = 'a whole number of at least 0';
 const level = z.number({ error: LEVEL }).int({ error: LEVEL }).min(0, { error: LEVEL }).optional();
 const choice = z.boolean({ error: 'true or false' }).optional();
+
+/** Devices that new nodes of a pool have, for a pool that never had a node. */
+const declaredDevices = z
+  .array(z.unknown(), { error: `a list of ${DECLARED_FORM}` })
+  .transform((written, context): readonly DevicePool[] => {
+    const read = readDeclaredDevices(written);
+    if (read.ok) return read.pools;
+    context.addIssue({ code: 'custom', message: `a list of ${DECLARED_FORM} (${read.problem})` });
+    return z.NEVER;
+  });
 
 const entry = z
   .strictObject({

@@ -192,6 +192,8 @@ interface PodStatusJson {
   /** When its kubelet accepted it. */
   readonly startTime?: string | null;
   readonly nominatedNodeName?: string;
+  /** Of devices that it asks for by the name of a resource. */
+  readonly extendedResourceClaimStatus?: { readonly resourceClaimName?: string } | null;
   readonly resourceClaimStatuses?: readonly { readonly name?: string; readonly resourceClaimName?: string }[];
   readonly conditions?: readonly ConditionJson[];
   readonly containerStatuses?: readonly ContainerStatusJson[];

@@ -86,5 +86,5 @@ export interface ResourceClaimTemplateJson extends ObjectJson {
 }
 
 export interface DeviceClassJson extends ObjectJson {
-  readonly spec?: { readonly selectors?: DeviceRequestJson['selectors'] };
+  readonly spec?: { readonly selectors?: DeviceRequestJson['selectors']; readonly extendedResourceName?: string };
 }

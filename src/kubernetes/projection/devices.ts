@@ -9,6 +9,7 @@ import {
   type DeviceSubRequest,
   type DeviceRequest,
 } from '../../domain/devices.ts';
+import { compareBy } from '../../lib/comparison.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
 import type { NodeSelectorTerm } from '../../domain/labels.ts';
 import { parseQuantity } from '../../domain/quantity.ts';
@@ -44,8 +45,27 @@ export interface Slice {
 export interface DeviceClass {
   readonly name: string;
   readonly selectors: readonly string[];
+  /** The resource by whose name pods may ask for its devices, beside the name that each class has. The API server drops it unless the feature is on. */
+  readonly resource?: string;
+  readonly createdAtMs: number;
   /** Set if it uses something that is not supported here, with a description. */
   readonly strange?: string;
+}
+
+/** Each class has this name, with the prefix before its own. */
+export const BY_CLASS = 'deviceclass.resource.kubernetes.io/';
+
+/**
+ * The classes by the names of resources that stand for their devices. Of several with one name the newest counts, then the first by name
+ * (dynamic-resource-allocation, deviceclass/extendedresourcecache, 1.36.3). The feature is on from 1.36 on: a class with a name shows that it is, and
+ * without one the names of classes are not known to stand for devices.
+ */
+export function classesByResource(classes: Iterable<DeviceClass>): ReadonlyMap<string, string> {
+  const all = [...classes].sort(compareBy(({ name }) => name)).sort((left, right) => right.createdAtMs - left.createdAtMs);
+  const found = new Map<string, string>();
+  for (const { name, resource } of all) if (resource !== undefined && !found.has(resource)) found.set(resource, name);
+  if (found.size > 0) for (const { name } of all) found.set(`${BY_CLASS}${name}`, name);
+  return found;
 }
 
 /** What a claim or its template requests: the requests, with the device classes that they name. */
@@ -194,7 +214,10 @@ export function projectDeviceClass(written: DeviceClassJson): DeviceClass {
   const strange = (json.spec?.selectors ?? []).some(({ cel }) => cel === undefined)
     ? { strange: 'a selector that is not a CEL expression' }
     : {};
-  return { name: json.metadata?.name ?? '', selectors: expressions(json.spec?.selectors), ...strange };
+  const { name = '', creationTimestamp } = json.metadata ?? {};
+  const resource = json.spec?.extendedResourceName;
+  const createdAtMs = Date.parse(creationTimestamp ?? '') || 0;
+  return { name, selectors: expressions(json.spec?.selectors), createdAtMs, ...defined({ resource }), ...strange };
 }
 
 function expressions(selectors: DeviceRequestJson['selectors'] = []): readonly string[] {

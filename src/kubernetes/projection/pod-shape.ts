@@ -7,13 +7,14 @@ import { hash } from 'node:crypto';
 import { describeClaimRef } from '../../domain/devices.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
 import type { Labels, NodeSelectorTerm } from '../../domain/labels.ts';
-import { DEVICE_CLAIMS, type HostPort, type PodShape, type UnsupportedRequirement } from '../../domain/pod.ts';
+import { DEVICE_CLAIMS, NAMED_DEVICES, type HostPort, type PodShape, type UnsupportedRequirement } from '../../domain/pod.ts';
 import { attachResource, noResources, plus, PODS, type ResourceNames, type Resources } from '../../domain/resources.ts';
 import { AZURE_DISK_DRIVER } from '../../domain/volumes.ts';
 import type { ContainerJson, ContainerStatusJson, PodJson, PodSpecJson } from '../api/core-json.ts';
 import { WeakInterner } from '../watch/interner.ts';
 import { effectiveRequest, requestsOf } from './pod-requests.ts';
 import { disksOf, loneDisksOf, placesPod } from './pod-volumes.ts';
+import { BY_CLASS } from './devices.ts';
 import { affinityTerms, nodeSelectorTerm, spreadConstraints, toleration } from './selectors.ts';
 import { compareBy } from '../../lib/comparison.ts';
 import { defined } from '../../lib/defined.ts';
@@ -201,18 +202,13 @@ function unsupportedOf(spec: PodSpecJson): readonly UnsupportedRequirement[] {
   return [...claims, ...devicesByName(spec)];
 }
 
-/**
- * Resources with this prefix are devices of a class, and no device plugin reports them. A claim is created when the pod
- * is bound.
- */
-const BY_CLASS = 'deviceclass.resource.kubernetes.io/';
-
+/** Devices of a class by its own name, which no device plugin reports. */
 function devicesByName({ containers = [], initContainers }: PodSpecJson): readonly UnsupportedRequirement[] {
   const asked = [...containers, ...(initContainers ?? [])].flatMap(({ resources }) => Object.keys(requestsOf(resources)));
   return [...new Set(asked)]
     .filter((name) => name.startsWith(BY_CLASS))
     .map((name) => ({
-      feature: 'devices-as-extended-resource',
+      feature: NAMED_DEVICES,
       detail: `${name}, which stands for devices of class ${name.slice(BY_CLASS.length)}`,
     }));
 }

@@ -1,7 +1,7 @@
 /** V1 Pod JSON to a domain Pod. Fields that no decision reads are dropped here. Must not know what the fields decide. */
 import { parseDurationMs } from '../../lib/duration.ts';
 import { DO_NOT_DISRUPT_ANNOTATION, protectionOf, type Protection } from '../../domain/do-not-disrupt.ts';
-import { MIN_ON_DEMAND_ANNOTATION, onDemandShareOf } from '../../domain/pod.ts';
+import { MIN_ON_DEMAND_ANNOTATION, NAMED_CLAIM, onDemandShareOf } from '../../domain/pod.ts';
 import type { Controller, LocalVolume, Pod, PodPhase, SafeToEvict } from '../../domain/pod.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import { timeOf, type ConditionJson, type ContainerStatusJson, type MetadataJson, type PodJson } from '../api/core-json.ts';
@@ -111,7 +111,9 @@ function madeClaims({ status = {} }: PodJson): Pick<Pod, 'madeClaims'> {
   const made = (status.resourceClaimStatuses ?? []).flatMap(({ name, resourceClaimName }) =>
     name === undefined || resourceClaimName === undefined ? [] : [[name, resourceClaimName] as const],
   );
-  return made.length === 0 ? {} : { madeClaims: Object.fromEntries(made) };
+  const named = status.extendedResourceClaimStatus?.resourceClaimName;
+  const all = named === undefined ? made : [...made, [NAMED_CLAIM, named] as const];
+  return all.length === 0 ? {} : { madeClaims: Object.fromEntries(all) };
 }
 
 /** The second name is from earlier versions. */

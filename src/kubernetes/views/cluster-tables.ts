@@ -69,7 +69,7 @@ export class ReflectedCluster {
   readonly #csiDrivers = new Table({ keyOf: nameOf, project: (object) => projectCsiDriver(object) });
   readonly #capacities = new Table({ keyOf: namespacedName, project: (object) => projectStorageCapacity(object as StorageCapacityJson) });
   readonly #storage: KnownStorage;
-  readonly #devices = new WatchedDevices();
+  readonly #devices: WatchedDevices;
   readonly #spread: DefaultSpread;
   #views: { nodes: Views['nodes']; daemonSets: Views['daemonSets']; budgets: Views['disruptionBudgets']; namespaces: Views['namespaces'] } =
     {
@@ -91,6 +91,7 @@ export class ReflectedCluster {
       capacities: this.#capacities.items,
     };
     this.#storage = new KnownStorage(tables, names);
+    this.#devices = new WatchedDevices(names);
     this.podProjection = createPodProjection(names, { spread: spreadDefaults.size > 0, affinity: readsPreferences });
     this.nodeProjection = createNodeProjection(names, onUnreadableNode, rules, now);
     this.#pods = new Table({

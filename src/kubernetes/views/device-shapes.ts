@@ -13,7 +13,8 @@ import {
   type DeviceRules,
 } from '../../domain/devices.ts';
 import type { Node } from '../../domain/node.ts';
-import { DEVICE_CLAIMS, type Pod, type PodShape } from '../../domain/pod.ts';
+import { DEVICE_CLAIMS, NAMED_CLAIM, NAMED_DEVICES, type Pod, type PodShape } from '../../domain/pod.ts';
+import type { Resources } from '../../domain/resources.ts';
 import { blockerIdentity, type ClaimBlocker } from '../../domain/volumes.ts';
 import type { DaemonSet } from '../../domain/workloads.ts';
 import { Interner, WeakInterner } from '../watch/interner.ts';
@@ -45,11 +46,21 @@ export interface Claiming {
 }
 
 /** Everything that the evaluation of claims reads. */
-interface DeviceClaimInput extends DeviceTables {
+export interface DeviceClaimInput extends DeviceTables {
+  /** Resources that device classes stand for: the class, and the indexes of the node's own amount and of what pods ask of either. */
+  readonly named: readonly NamedDevices[];
   /** Devices that do not belong to a single node. A claim that could get one of them cannot be evaluated. */
   readonly afar: readonly Device[];
   /** Set if some of it could not be read, with the reason. */
   readonly trouble: string | undefined;
+}
+
+/** A resource that a device class stands for. */
+export interface NamedDevices {
+  readonly resource: string;
+  readonly className: string;
+  readonly own: number;
+  readonly asked: number;
 }
 
 /** The API server allows this many pods per claim. */
@@ -66,6 +77,10 @@ interface ClaimResults {
   readonly held: string[];
   /** Whether any claim of the pod's own has its devices. */
   hasOwn: boolean;
+  /** Devices that the pod asks for by the names of resources. */
+  readonly named: NamedDevices[];
+  /** Whether the pod has them as an amount of its node's own. */
+  keepsOwn: boolean;
 }
 
 /** Holds the results, which stay valid until the pods of a list or the tables change. */
@@ -86,7 +101,7 @@ export class DeviceShapes {
     return {
       podsByNode: this.#byNode(given.podsByNode, facts),
       pendingPods: this.#list(given.pendingPods, facts),
-      daemonSets: given.daemonSets.some(({ shape }) => shape.deviceClaims !== undefined)
+      daemonSets: given.daemonSets.some(({ shape }) => wantsDevices(shape, facts))
         ? given.daemonSets.map((daemon) => this.#daemon(daemon, facts))
         : given.daemonSets,
     };
@@ -104,15 +119,14 @@ export class DeviceShapes {
   #list(pods: readonly Pod[], facts: DeviceClaimInput): readonly Pod[] {
     const known = this.#lists.get(pods);
     if (known !== undefined) return known;
-    const found = pods.some(({ shape }) => shape.deviceClaims !== undefined) ? pods.map((pod) => this.#pod(pod, facts)) : pods;
+    const found = pods.some(({ shape }) => wantsDevices(shape, facts)) ? pods.map((pod) => this.#pod(pod, facts)) : pods;
     this.#lists.set(pods, found);
     return found;
   }
 
   #pod(pod: Pod, facts: DeviceClaimInput): Pod {
-    const refs = pod.shape.deviceClaims;
-    if (refs === undefined) return pod;
-    const judged = this.#judge(refs, pod, facts);
+    if (!wantsDevices(pod.shape, facts)) return pod;
+    const judged = this.#judge(pod.shape, pod, facts);
     const shape = this.#shapeOf(pod.shape, judged);
     const held = judged.hasOwn ? judged.held : undefined;
     const known = this.#pods.get(pod);
@@ -124,9 +138,11 @@ export class DeviceShapes {
 
   /** The pods of a DaemonSet do not exist yet; each will get its own claims. */
   #daemon(daemon: DaemonSet, facts: DeviceClaimInput): DaemonSet {
-    const refs = daemon.shape.deviceClaims;
-    if (refs === undefined) return daemon;
-    const shape = this.#shapeOf(daemon.shape, this.#judge(refs, { namespace: daemon.namespace, uid: '', nodeName: undefined }, facts));
+    if (!wantsDevices(daemon.shape, facts)) return daemon;
+    const shape = this.#shapeOf(
+      daemon.shape,
+      this.#judge(daemon.shape, { namespace: daemon.namespace, uid: '', nodeName: undefined }, facts),
+    );
     const known = this.#daemons.get(daemon);
     if (known?.shape === shape) return known;
     const made = { ...daemon, shape };
@@ -135,12 +151,13 @@ export class DeviceShapes {
   }
 
   #judge(
-    refs: readonly DeviceClaimRef[],
+    { deviceClaims = [], requests }: PodShape,
     pod: Pick<Pod, 'namespace' | 'uid' | 'nodeName' | 'madeClaims'>,
     facts: DeviceClaimInput,
   ): ClaimResults {
-    const judged: ClaimResults = { claims: [], pins: [], blockers: [], unknown: [], held: [], hasOwn: false };
-    for (const ref of refs) {
+    const judged: ClaimResults = { claims: [], pins: [], blockers: [], unknown: [], held: [], hasOwn: false, named: [], keepsOwn: false };
+    this.#judgeNamed(requests, pod, { facts, judged });
+    for (const ref of deviceClaims) {
       if (facts.trouble !== undefined) judged.unknown.push(`${describeClaimRef(ref)}: ${facts.trouble}`);
       else this.#judgeOne(ref, pod, { facts, judged });
     }
@@ -165,6 +182,32 @@ export class DeviceShapes {
     if (blocker !== undefined) judged.blockers.push(blocker);
     else if (claim?.allocation === undefined) this.#understand({ ref, ask, shared: isOwn ? undefined : key }, facts, judged);
     else this.#settle({ ref, ask, allocation: claim.allocation, moves: isOwn && pod.nodeName !== undefined }, facts, judged);
+  }
+
+  /** A pod that got no claim for them when it was bound has an amount of its node's own. */
+  #judgeNamed(
+    requests: Resources,
+    pod: Pick<Pod, 'namespace' | 'nodeName' | 'madeClaims'>,
+    { facts, judged }: { readonly facts: DeviceClaimInput; readonly judged: ClaimResults },
+  ): void {
+    const named = facts.named.filter(({ own }) => (requests[own] ?? 0) > 0);
+    if (named.length === 0) return;
+    const made = pod.madeClaims?.[NAMED_CLAIM];
+    judged.named.push(...named);
+    judged.keepsOwn = pod.nodeName !== undefined && made === undefined;
+    if (judged.keepsOwn) return;
+    const ask: ClaimRequests = {
+      requests: named.map(({ resource, className, own }) => ({
+        name: resource,
+        insteadOf: vectorOf(own),
+        asks: [{ name: resource, className, selectors: [], count: requests[own] ?? 0, admin: false, tolerations: [] }],
+      })),
+      rules: [],
+    };
+    const ref = { name: NAMED_CLAIM };
+    const allocation = facts.claims.get(`${pod.namespace}/${made ?? ''}`)?.allocation;
+    if (allocation === undefined) this.#understand({ ref, ask, shared: undefined }, facts, judged);
+    else this.#settle({ ref, ask, allocation, moves: pod.nodeName !== undefined }, facts, judged);
   }
 
   /** A moved pod is a new pod whose own claims are created again. A claim shared with others keeps its devices. */
@@ -209,8 +252,8 @@ export class DeviceShapes {
       const missing = asks.find(({ className }) => !facts.classes.has(className));
       if (missing !== undefined) return { blocker: `request ${name}: device class ${missing.className} does not exist`, requests: [] };
     }
-    const requests = ask.requests.map(({ name, asks }) => ({
-      name,
+    const requests = ask.requests.map(({ asks, ...request }) => ({
+      ...request,
       asks: asks.map(({ className, ...rest }) => ({
         ...rest,
         selectors: [...(facts.classes.get(className)?.selectors ?? []), ...rest.selectors],
@@ -249,13 +292,38 @@ export class DeviceShapes {
     return this.#selectors.of(expression, () => parseSelector(expression));
   }
 
-  #shapeOf(base: PodShape, { claims, pins, blockers, unknown }: ClaimResults): PodShape {
-    const others = base.unsupported.filter(({ feature }) => feature !== DEVICE_CLAIMS);
+  #shapeOf(base: PodShape, { claims, pins, blockers, unknown, named, keepsOwn }: ClaimResults): PodShape {
+    const others = base.unsupported.filter(({ feature }) => feature !== DEVICE_CLAIMS && (named.length === 0 || feature !== NAMED_DEVICES));
     const unsupported = [...others, ...unknown.map((detail) => ({ feature: DEVICE_CLAIMS, detail }))];
     const devices: DeviceRules = { claims, pins, blockers };
-    const key = JSON.stringify([base.key, unsupported, { ...devices, blockers: blockers.map(blockerIdentity) }]);
-    return this.#shapes.of(key, () => ({ ...base, key, unsupported, devices }));
+    const part = named.length === 0 ? [] : [named.map(({ resource }) => resource), keepsOwn];
+    // The vectors of `insteadOf` depend on the process; the names in `part` say the same.
+    const stable = (field: string, value: unknown): unknown => (field === 'insteadOf' ? undefined : value);
+    const key = JSON.stringify([base.key, unsupported, { ...devices, blockers: blockers.map(blockerIdentity) }, ...part], stable);
+    const isClaiming = base.deviceClaims !== undefined || claims.length + pins.length + blockers.length > 0;
+    const requests = named.length === 0 ? {} : { requests: askedOf(base.requests, named, keepsOwn) };
+    return this.#shapes.of(key, () => ({ ...base, key, unsupported, ...(isClaiming ? { devices } : {}), ...requests }));
   }
+}
+
+function wantsDevices({ deviceClaims, requests }: PodShape, { named }: DeviceClaimInput): boolean {
+  return deviceClaims !== undefined || named.some(({ own }) => (requests[own] ?? 0) > 0);
+}
+
+function vectorOf(own: number): Resources {
+  return new Float64Array(own + 1).fill(1, own);
+}
+
+/** Either the node's own amount or devices. @param keepsOwn the pod has the former. */
+function askedOf(requests: Resources, named: readonly NamedDevices[], keepsOwn: boolean): Resources {
+  const length = Math.max(requests.length, ...named.map(({ asked }) => asked + 1));
+  const asked = new Float64Array(length);
+  asked.set(requests);
+  for (const each of named) {
+    asked[each.asked] = requests[each.own] ?? 0;
+    if (!keepsOwn) asked[each.own] = 0;
+  }
+  return asked;
 }
 
 /** The name of the claim; empty if it does not exist yet. */

@@ -4,10 +4,12 @@
  */
 import { deviceId, type Device, type DevicePool, type NodeDevices } from '../../domain/devices.ts';
 import { RESOURCE_NOT_READY, type Node } from '../../domain/node.ts';
+import { claimableResource, type ResourceNames } from '../../domain/resources.ts';
 import type { ObjectJson } from '../api/core-json.ts';
 import {
   type ResourceClaim,
   type Slice,
+  classesByResource,
   projectClaimTemplate,
   projectDeviceClass,
   projectResourceClaim,
@@ -18,7 +20,7 @@ import {
 } from '../projection/devices.ts';
 import { Table } from '../watch/object-table.ts';
 import type { Source } from '../watch/reflector-options.ts';
-import { DeviceShapes, type Claiming, type DeviceTables } from './device-shapes.ts';
+import { DeviceShapes, type Claiming, type DeviceTables, type NamedDevices } from './device-shapes.ts';
 import { compareText, compareBy } from '../../lib/comparison.ts';
 
 /** Holds the index over the tables and rebuilds it after they changed. */
@@ -37,8 +39,13 @@ export class KnownDevices {
   #rules: readonly DeviceTaintRule[] = [];
   #taintedSlices = new WeakMap<Slice, Slice>();
 
-  constructor(tables: DeviceTables) {
+  readonly #names: ResourceNames;
+  /** Resources that device classes stand for. */
+  #named: readonly NamedDevices[] = [];
+
+  constructor(tables: DeviceTables, names: ResourceNames) {
     this.#tables = tables;
+    this.#names = names;
     this.#index();
   }
 
@@ -59,7 +66,7 @@ export class KnownDevices {
   resolve<View extends Claiming>(view: View): View {
     const last = this.#last;
     if (last !== undefined && last.version === this.#version && isSame(last.given, view)) return { ...view, ...last.found };
-    const storage = { ...this.#tables, afar: this.#afar, trouble: this.#trouble };
+    const storage = { ...this.#tables, named: this.#named, afar: this.#afar, trouble: this.#trouble };
     const pods = this.#shapes.resolve(view, storage, this.#version);
     const nodes = this.#withDevices(view.nodes, pods.podsByNode);
     const { podsByNode, pendingPods, daemonSets } = pods;
@@ -119,6 +126,12 @@ export class KnownDevices {
 
   #index(): void {
     this.#readRules();
+    this.#named = [...classesByResource(this.#tables.classes.values())].map(([resource, className]) => ({
+      resource,
+      className,
+      own: this.#names.indexOf(resource),
+      asked: this.#names.indexOf(claimableResource(resource)),
+    }));
     const before = this.#published;
     const slices = [...this.#tables.slices.values()].map((slice) => this.#tainted(slice));
     this.#afar = slices.filter(({ node }) => node === undefined).flatMap(({ devices }) => devices);
@@ -217,13 +230,20 @@ export class WatchedDevices {
   readonly #claims = new Table({ keyOf: namespacedName, project: (object) => projectResourceClaim(object) });
   readonly #templates = new Table({ keyOf: namespacedName, project: (object) => projectClaimTemplate(object) });
   readonly #taintRules = new Table({ keyOf: nameOf, project: (object) => projectTaintRule(object) });
-  readonly #known = new KnownDevices({
-    slices: this.#slices.items,
-    classes: this.#classes.items,
-    claims: this.#claims.items,
-    templates: this.#templates.items,
-    taintRules: this.#taintRules.items,
-  });
+  readonly #known: KnownDevices;
+
+  constructor(names: ResourceNames) {
+    this.#known = new KnownDevices(
+      {
+        slices: this.#slices.items,
+        classes: this.#classes.items,
+        claims: this.#claims.items,
+        templates: this.#templates.items,
+        taintRules: this.#taintRules.items,
+      },
+      names,
+    );
+  }
 
   sources(): readonly Source[] {
     const kind = { onlyFor: 'devices', mayBeAbsent: true } as const;

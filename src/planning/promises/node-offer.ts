@@ -9,6 +9,7 @@ import type { TemplateDifference } from '../../domain/node-template.ts';
 import type { Pod, PodShape } from '../../domain/pod.ts';
 import type { FitReason } from '../../domain/reasons.ts';
 import { isAttachResource, type ResourceNames } from '../../domain/resources.ts';
+import { claimsFor } from '../../scheduling/devices/named-claims.ts';
 import type { Taint } from '../../domain/taints.ts';
 import { podName } from '../../domain/ids.ts';
 import { isOlderThanNode } from '../../domain/workloads.ts';
@@ -72,7 +73,10 @@ export function refusalsOf(shape: PodShape, offer: NodeOffer, template: GroupTem
   const variants = [node, ...template.variants.map((variant) => inZoneOf(node, variant))];
   const byNode = variants.map((variant) => staticRefusals(plain, variant));
   // As if none of the node's devices were in use.
-  const missing = missingDevices(shape.devices?.claims ?? [], node.devices?.pools ?? []);
+  const missing = missingDevices(
+    claimsFor(shape.devices?.claims ?? [], () => node),
+    node.devices?.pools ?? [],
+  );
   return [
     ...(byNode.some((refusals) => refusals.length === 0) ? [] : (byNode[0] ?? [])),
     ...roomRefusals(shape, offer, names),

@@ -36,7 +36,7 @@ export function* groupsUsableBy(
   const all = yield* wishesOf(pods);
   if (all.length === 0) return usable;
   const wishes = possibleWishes(all, observation);
-  const slots = new Set(names.attachable.map(({ index }) => index));
+  const slots = new Set([...names.attachable, ...names.claimable].map(({ index }) => index));
   const { nodesByGroup } = membershipFacts(observation.cloud);
   let checks = 0;
   for (const group of groups) {

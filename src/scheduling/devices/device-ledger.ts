@@ -16,6 +16,7 @@ import {
   type DevicesInUse,
 } from './device-allocator.ts';
 import { DeviceIndex, type DeviceList } from './device-list.ts';
+import { claimsFor } from './named-claims.ts';
 import { cannotAllocate } from '../predicates/devices.ts';
 
 /** The devices of a pod: its own, and shared claims. */
@@ -42,10 +43,15 @@ export interface DeviceSeat {
 const NO_DEVICES: PodDevices = { own: [], shared: [] };
 
 export class DeviceLedger {
+  readonly #nodeAt: (slot: number) => Pick<Node, 'allocatable'>;
   readonly #index = new DeviceIndex();
   readonly #seats = new Map<number, DeviceSeat>();
   /** Claim -> the slot where it got its devices. */
   readonly #sharedAt = new Map<string, number>();
+
+  constructor(nodeAt: (slot: number) => Pick<Node, 'allocatable'>) {
+    this.#nodeAt = nodeAt;
+  }
 
   seat(slot: number, node: Node): void {
     const { devices } = node;
@@ -146,11 +152,16 @@ export class DeviceLedger {
   }
 
   /** The claims that still need devices there. undefined: one of them has its devices elsewhere. */
-  #openAt({ claims }: DeviceRules, slot: number): readonly DeviceClaim[] | undefined {
+  #openAt(rules: DeviceRules, slot: number): readonly DeviceClaim[] | undefined {
+    const claims = this.#claimsAt(rules, slot);
     if (this.#sharedAt.size === 0) return claims;
     const at = claims.map(({ shared }) => (shared === undefined ? undefined : this.#sharedAt.get(shared)));
     if (at.some((other) => other !== undefined && other !== slot)) return undefined;
     return at.every((other) => other === undefined) ? claims : claims.filter((_, index) => at[index] === undefined);
+  }
+
+  #claimsAt({ claims }: DeviceRules, slot: number): readonly DeviceClaim[] {
+    return claimsFor(claims, () => this.#nodeAt(slot));
   }
 
   #allocationInput({ node, list, inUse }: DeviceSeat, claims: readonly DeviceClaim[]): AllocationInput {
@@ -164,11 +175,12 @@ export class DeviceLedger {
     const open = rules === undefined ? undefined : this.#openAt(rules, slot);
     const picks = open === undefined ? undefined : allocateDevices(this.#allocationInput(seat, open));
     if (rules === undefined || open === undefined || picks === undefined) return NO_DEVICES;
+    const claims = this.#claimsAt(rules, slot);
     const placesIn = (claim: DeviceClaim): readonly number[] =>
       picks[open.indexOf(claim)] ?? seat.shared.get(claim.shared ?? '')?.places ?? [];
     return {
-      own: rules.claims.filter(({ shared }) => shared === undefined).flatMap(placesIn),
-      shared: rules.claims.flatMap((claim) => (claim.shared === undefined ? [] : [{ key: claim.shared, places: placesIn(claim) }])),
+      own: claims.filter(({ shared }) => shared === undefined).flatMap(placesIn),
+      shared: claims.flatMap((claim) => (claim.shared === undefined ? [] : [{ key: claim.shared, places: placesIn(claim) }])),
     };
   }
 }

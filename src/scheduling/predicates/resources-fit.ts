@@ -3,7 +3,7 @@
  * kube-scheduler filter. Must not know snapshots or node groups.
  */
 import type { FitReason } from '../../domain/reasons.ts';
-import type { Resources, ResourceNames } from '../../domain/resources.ts';
+import { plainResource, type Resources, type ResourceNames } from '../../domain/resources.ts';
 
 /** The part of a request that is above zero. A resource that is not requested never excludes a pod. */
 export interface Need {
@@ -46,7 +46,7 @@ export function insufficientResources(requests: Resources, free: Resources, name
   requests.forEach((requested, index) => {
     const left = free[index] ?? 0;
     if (requested > 0 && requested > left) {
-      reasons.push({ kind: 'insufficient-resource', resource: names.nameOf(index), requested, free: left });
+      reasons.push({ kind: 'insufficient-resource', resource: plainResource(names.nameOf(index)), requested, free: left });
     }
   });
   return reasons;

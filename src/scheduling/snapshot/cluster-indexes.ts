@@ -42,7 +42,7 @@ export class ClusterIndexes implements FitIndexes {
   slots: NodeSlots;
   ledger: TopologyIndex;
   shapes: ShapeTable;
-  devices = new DeviceLedger();
+  devices: DeviceLedger;
   namespaces: ClusterView['namespaces'] = new Map();
 
   constructor(names: ResourceNames) {
@@ -50,6 +50,7 @@ export class ClusterIndexes implements FitIndexes {
     this.slots = new NodeSlots(names);
     this.ledger = this.#newLedger();
     this.shapes = new ShapeTable(this.ledger);
+    this.devices = this.#newDevices();
   }
 
   /** Whether they are to be cleared before they follow this view. */
@@ -61,7 +62,11 @@ export class ClusterIndexes implements FitIndexes {
     this.slots = new NodeSlots(this.names);
     this.ledger = this.#newLedger();
     this.shapes = new ShapeTable(this.ledger);
-    this.devices = new DeviceLedger();
+    this.devices = this.#newDevices();
+  }
+
+  #newDevices(): DeviceLedger {
+    return new DeviceLedger((slot) => this.slots.nodeAt(slot));
   }
 
   compiled(shape: PodShape): CompiledShape {

@@ -6,7 +6,14 @@ import type { NodeName } from '../../domain/ids.ts';
 import type { Node } from '../../domain/node.ts';
 import type { HostPort, Pod, PodShape } from '../../domain/pod.ts';
 import type { ResourceNames, Resources } from '../../domain/resources.ts';
-import { attachLimit, withAttachSlots, requestsAlone, SharedVolumes, type CompiledVolume } from '../volumes/attachments.ts';
+import {
+  attachLimit,
+  claimableAmount,
+  withAttachSlots,
+  requestsAlone,
+  SharedVolumes,
+  type CompiledVolume,
+} from '../volumes/attachments.ts';
 import type { InlineDisk } from '../../domain/volumes.ts';
 import { takenDisk } from '../predicates/volumes.ts';
 import { fitsFree, needOf, type Need } from '../predicates/resources-fit.ts';
@@ -101,6 +108,12 @@ export class NodeSlots {
         this.free[slot * this.#stride + index] = attachLimit(node?.attachLimits, driver);
       });
     }
+    for (const { index, own } of this.#resourceNames.claimable) {
+      if (index < from || index >= this.#stride) continue;
+      this.nodes.forEach((node, slot) => {
+        this.free[slot * this.#stride + index] = claimableAmount(node?.allocatable, own);
+      });
+    }
   }
 
   podsAt(slot: number): readonly Pod[] {
@@ -192,11 +205,7 @@ export class NodeSlots {
   /** Whether the node would have room if no pod ran on it. Attach slots count as room: a limit may become known later. */
   couldHold(slot: number, { indexes, amounts }: Need): boolean {
     const allocatable = this.nodes[slot]?.allocatable;
-    return indexes.every((index, at) => (amounts[at] ?? 0) <= (allocatable?.[index] ?? 0) || this.#isAttachSlot(index));
-  }
-
-  #isAttachSlot(index: number): boolean {
-    return this.#resourceNames.attachable.some((other) => other.index === index);
+    return indexes.every((index, at) => (amounts[at] ?? 0) <= (allocatable?.[index] ?? 0) || this.#resourceNames.isOpen(index));
   }
 
   /** Takes over the list as it is. It is copied before the first edit. */

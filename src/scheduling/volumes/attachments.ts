@@ -1,4 +1,4 @@
-/** Attach slots as resources: a limit that the node states, or none. Must not know which node a pod will run on. */
+/** Resources that no node states: attach slots, with or without a limit, and what devices may stand for. Must not know which node a pod will run on. */
 import type { PodShape } from '../../domain/pod.ts';
 import { type ResourceNames, type Resources, plus } from '../../domain/resources.ts';
 import type { AttachLimits, SharedVolume } from '../../domain/volumes.ts';
@@ -17,13 +17,21 @@ export function attachLimit(limits: AttachLimits | undefined, driver: string): n
   return limits !== undefined && Object.hasOwn(limits, driver) ? (limits[driver] ?? NO_LIMIT) : NO_LIMIT;
 }
 
-/** Allocatable with every known attach slot. Returns the same vector if no attach slots are known. */
+/** What a node has of a resource that a device class stands for. A node without an amount of its own has what its devices give. */
+export function claimableAmount(allocatable: Resources | undefined, own: number): number {
+  // guard: a node with an amount of its own has no more of it than that
+  return (allocatable?.[own] ?? 0) > 0 ? (allocatable?.[own] ?? 0) : NO_LIMIT;
+}
+
+/** Allocatable with every known attach slot and claimable resource. Returns the same vector if none are known. */
 export function withAttachSlots({ allocatable, attachLimits }: Attaching, names: ResourceNames): Resources {
-  const last = names.attachable.at(-1);
-  if (last === undefined) return allocatable;
-  const vector = new Float64Array(Math.max(allocatable.length, last.index + 1));
+  const { attachable, claimable } = names;
+  const last = Math.max(attachable.at(-1)?.index ?? -1, claimable.at(-1)?.index ?? -1);
+  if (last < 0) return allocatable;
+  const vector = new Float64Array(Math.max(allocatable.length, last + 1));
   vector.set(allocatable);
-  for (const { index, driver } of names.attachable) vector[index] = attachLimit(attachLimits, driver);
+  for (const { index, driver } of attachable) vector[index] = attachLimit(attachLimits, driver);
+  for (const { index, own } of claimable) vector[index] = claimableAmount(allocatable, own);
   return vector;
 }
 

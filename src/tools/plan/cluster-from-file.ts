@@ -117,7 +117,7 @@ export function createObjectReader(names: ResourceNames, objects: readonly FileO
   // The lowest of several defaults applies.
   const priorities = new Map([...SYSTEM_CLASSES, ...named, ...(defaults.length === 0 ? [] : [['', Math.min(...defaults)] as const])]);
   const runtimes = new Map((ofKind(objects, 'RuntimeClass') as readonly RuntimeClassJson[]).map((each) => [each.metadata.name, each]));
-  const views = { storage: storageOf(objects, names), devices: devicesOf(objects) };
+  const views = { storage: storageOf(objects, names), devices: devicesOf(objects, names) };
   return { names, pods, priorities, runtimes, ...views, taints, conditions, nowMs };
 }
 
@@ -205,14 +205,17 @@ function withoutDemands(driver: CsiDriver, objects: readonly FileObject[]): CsiD
 }
 
 /** Devices, device classes and device claims of the file. */
-function devicesOf(objects: readonly FileObject[]): KnownDevices {
+function devicesOf(objects: readonly FileObject[], names: ResourceNames): KnownDevices {
   let slices = 0;
-  const known = new KnownDevices({
-    slices: tableOf(objects, 'ResourceSlice', projectSlice, () => String(slices++)),
-    classes: tableOf(objects, 'DeviceClass', projectDeviceClass, nameOf),
-    claims: tableOf(objects, 'ResourceClaim', projectResourceClaim, ({ key }) => key),
-    templates: tableOf(objects, 'ResourceClaimTemplate', projectClaimTemplate, ({ key }) => key),
-  });
+  const known = new KnownDevices(
+    {
+      slices: tableOf(objects, 'ResourceSlice', projectSlice, () => String(slices++)),
+      classes: tableOf(objects, 'DeviceClass', projectDeviceClass, nameOf),
+      claims: tableOf(objects, 'ResourceClaim', projectResourceClaim, ({ key }) => key),
+      templates: tableOf(objects, 'ResourceClaimTemplate', projectClaimTemplate, ({ key }) => key),
+    },
+    names,
+  );
   // Without these kinds, a claim is unknown rather than missing.
   if (!objects.some(({ kind }) => DEVICE_KINDS.has(kind))) known.setTrouble(`the file contains no ${[...DEVICE_KINDS].join(', ')}`);
   return known;

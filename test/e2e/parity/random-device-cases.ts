@@ -12,6 +12,8 @@ const CLASSES: Readonly<Record<string, string>> = {
   a: `${ofDriver} && ${attributes}.model == "A"`,
   big: `${ofDriver} && device.capacity["${DRIVER}"].memory.isGreaterThan(quantity("40Gi"))`,
 };
+/** By these names, too, pods may ask for devices: of a class that says so, and of each class. On from 1.36 on. */
+const BY_NAME = ['example.com/gpu', 'deviceclass.resource.kubernetes.io/a'];
 const SELECTORS = [
   `${attributes}.numa == 0`,
   `${attributes}.model in ["B", "C"]`,
@@ -40,6 +42,8 @@ const node = fc.record({
   devices: fc.array(device, { maxLength: 4 }),
   /** What its driver says: all, only a part of the slices, or an older generation too. */
   published: fc.constantFrom('whole', 'whole', 'whole', 'whole', 'whole', 'whole', 'part', 'older-too'),
+  /** What a device plugin reports under the first of those names. */
+  own: fc.constantFrom(undefined, undefined, undefined, '0', '2'),
 });
 
 const tolerations = fc.constantFrom([], [], [{ key: 'sick', operator: 'Exists' }]);
@@ -106,6 +110,14 @@ const story = fc.record({
   pending: fc.array(
     fc.record({
       claims: fc.uniqueArray(fc.constantFrom(...TEMPLATES, ...CLAIMS), { minLength: 1, maxLength: 2 }),
+      byName: fc.oneof(
+        { weight: 3, arbitrary: fc.constant<Readonly<Record<string, string>>>({}) },
+        {
+          weight: 2,
+          arbitrary: fc.dictionary(fc.constantFrom(...BY_NAME), fc.constantFrom('1', '1', '2', '3'), { minKeys: 1, maxKeys: 2 }),
+        },
+      ),
+      onlyByName: fc.boolean(),
     }),
     { minLength: 12, maxLength: 12 },
   ),
@@ -119,7 +131,7 @@ export function randomDeviceQuestions(seed: number, count: number): readonly Que
       ...Object.entries(CLASSES).map(([name, expression]) => ({
         kind: 'DeviceClass',
         metadata: { name },
-        spec: { selectors: [{ cel: { expression } }] },
+        spec: { selectors: [{ cel: { expression } }], ...(name === 'any' ? { extendedResourceName: BY_NAME[0] } : {}) },
       })),
       ...(told.rule === undefined || !hasTaintRules() ? [] : [taintRule(told.rule)]),
       ...told.nodes.flatMap(nodeWithSlices),
@@ -130,12 +142,12 @@ export function randomDeviceQuestions(seed: number, count: number): readonly Que
       })),
       ...told.claims.map((each, at) => claimObject(`c-${at}`, each, told)),
     ],
-    pods: told.pending.map(({ claims }, at) => ({
+    pods: told.pending.map(({ claims, byName, onlyByName }, at) => ({
       kind: 'Pod',
       metadata: { name: `p-${at}`, namespace: 'default' },
       spec: {
-        containers: [{ name: 'c', image: 'none' }],
-        resourceClaims: claims.map((name) => ({
+        containers: [{ name: 'c', image: 'none', resources: { requests: byName, limits: byName } }],
+        resourceClaims: (onlyByName && Object.keys(byName).length > 0 ? [] : claims).map((name) => ({
           name,
           ...(name.startsWith('t-') ? { resourceClaimTemplateName: name } : { resourceClaimName: name }),
         })),
@@ -152,9 +164,9 @@ function taintRule(deviceSelector: object): ParityObject {
   return { kind: 'DeviceTaintRule', metadata: { name: 'sick' }, spec: { deviceSelector, taint: { key: 'sick', effect: 'NoSchedule' } } };
 }
 
-function nodeWithSlices({ devices, published }: Story['nodes'][number], at: number): readonly ParityObject[] {
+function nodeWithSlices({ devices, published, own }: Story['nodes'][number], at: number): readonly ParityObject[] {
   const name = `n-${at}`;
-  const room = { cpu: '4', memory: '16Gi', pods: '110' };
+  const room = { cpu: '4', memory: '16Gi', pods: '110', ...(own === undefined ? {} : { 'example.com/gpu': own }) };
   const slice = (sliceName: string, generation: number, shown: Story['nodes'][number]['devices']): ParityObject => ({
     kind: 'ResourceSlice',
     metadata: { name: sliceName },

@@ -6,6 +6,16 @@ import type { GuardTable } from './guard.ts';
 
 export const ROOM_GUARDS: readonly GuardTable[] = [
   {
+    test: 'test/tools/plan/devices.test.ts',
+    guards: [
+      {
+        title: 'a node with an amount of its own has no more of it than that',
+        row: 'a pod may ask for devices by the name of a resource',
+        change: ['(allocatable?.[own] ?? 0) > 0 ?', '(allocatable?.[own] ?? 0) < 0 ?'],
+      },
+    ],
+  },
+  {
     test: 'test/azure/rows/device-tags.test.ts',
     quick: true,
     guards: ['declared devices give way to what a real node publishes'],

@@ -63,6 +63,43 @@ describe('plan and devices', () => {
     ]);
   });
 
+  it('a pod may ask for devices by the name of a resource, and gets a node with devices or with an amount of its own', async () => {
+    const named = { ...deviceClass(), spec: { ...(deviceClass()['spec'] as Json), extendedResourceName: 'example.com/gpu' } };
+    const base = [...BASE.filter(({ kind }) => kind !== 'DeviceClass'), named];
+    const asking = (name: string, count: string, resource = 'example.com/gpu'): Json =>
+      podJson(name, '1', { spec: { containers: [{ name: 'c', resources: { requests: { cpu: '1', [resource]: count } } }] } });
+    expect(fits(await answerOf([...base, asking('p', '4')]))).toEqual(['default/p n-1']);
+    expect(grown(await answerOf([...base, asking('p', '3'), asking('q', '2')]))).toEqual(['gpu 1->2']);
+    expect(fits(await answerOf([...base, asking('p', '1', `deviceclass.resource.kubernetes.io/${GPU_DRIVER}`)]))).toEqual([
+      'default/p n-1',
+    ]);
+    const much = await answerOf([...base, asking('p', '9')]);
+    expect([grown(much), whys(much)?.[0]]).toEqual([
+      [],
+      expect.stringContaining('request example.com/gpu: needs 9 devices, 4 of 4 that match'),
+    ]);
+    // Two nodes: one has an amount of its own and no devices, one has devices.
+    const own = nodeJson('own', 'other', { allocatable: { cpu: '16', memory: '64Gi', 'example.com/gpu': '2' } });
+    const held = [asking('a', '3'), asking('b', '2')];
+    expect(fits(await answerOf([own, ...base, ...held])).toSorted()).toEqual(['default/a n-1', 'default/b own']);
+    // One that runs on the amount of its node keeps devices out of it.
+    const runs = { ...asking('r', '1'), spec: { ...(asking('r', '1')['spec'] as Json), nodeName: 'own' } };
+    expect(fits(await answerOf([own, ...base, runs, asking('b', '2')]))).toEqual(['default/b n-1']);
+    // And one with a claim has its devices.
+    const uid = 'uid-c';
+    const claimed = {
+      ...asking('c', '3'),
+      metadata: { name: 'c', namespace: 'default', uid },
+      spec: { ...(asking('c', '3')['spec'] as Json), nodeName: 'n-1' },
+      status: { phase: 'Running', extendedResourceClaimStatus: { resourceClaimName: 'c-made' } },
+    };
+    const made = resourceClaim('c-made', { on: 'n-1', devices: ['gpu-0', 'gpu-1', 'gpu-2'], owner: uid, reservedFor: [uid] });
+    expect(grown(await answerOf([...base, claimed, made, asking('p', '2')]))).toEqual(['gpu 1->2']);
+    // Without such a name on any class the feature may be off: no node has the resource.
+    const off = await answerOf([...BASE, asking('p', '1')]);
+    expect([grown(off), whys(off)?.[0]]).toEqual([[], 'insufficient-resource: needs 1 example.com/gpu, the node offers 0']);
+  });
+
   it('an empty pool has the devices that its tag or the configuration declares, until a node publishes others', async () => {
     const empty = [nodeJson('x-1', 'other'), gpuSlice('x-1', 0), ...BASE.slice(2), wanting('p', 'two')];
     const declared = POOLS.replace('}}', `}, tags: {k8s.io_cluster-autoscaler_node-template_devices_${GPU_DRIVER}: '{"count": 2}'}}`);

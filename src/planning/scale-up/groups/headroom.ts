@@ -136,11 +136,10 @@ function wholeNodes(
 
 /** Most of the CPU and memory that pods may use, and every device. */
 function nodeSized(free: Resources, names: ResourceNames): Resources {
-  const slots = new Set(names.attachable.map(({ index }) => index));
   return free.map((amount, index) => {
     if (index === CPU || index === MEMORY) return Math.floor(Math.max(0, amount) * FREE_SHARE);
     if (index === PODS) return 1;
-    return index === STORAGE || slots.has(index) ? 0 : Math.max(0, amount);
+    return index === STORAGE || names.isOpen(index) ? 0 : Math.max(0, amount);
   });
 }
 

@@ -10,6 +10,7 @@ import { takenPort } from '../../../scheduling/predicates/node-gates.ts';
 import { countFits, needOf } from '../../../scheduling/predicates/resources-fit.ts';
 import { cannotAllocate } from '../../../scheduling/predicates/devices.ts';
 import { DeviceIndex } from '../../../scheduling/devices/device-list.ts';
+import { claimsFor } from '../../../scheduling/devices/named-claims.ts';
 import { requestsAlone } from '../../../scheduling/volumes/attachments.ts';
 import { fitsStatically, staticRefusals } from '../../../scheduling/snapshot/node-only-fit.ts';
 import type { EquivalenceGroup } from '../pods/equivalence-groups.ts';
@@ -109,7 +110,7 @@ function nearestVariant({ shape }: EquivalenceGroup, { variants }: GroupTemplate
 
 /** Whether a new node has devices for the claims of one pod. The snapshot decides what its DaemonSet pods take of them. */
 function refusedByDevices({ shape }: EquivalenceGroup, { template, deviceIndex: index }: GroupTemplate): readonly FitReason[] {
-  const claims = shape.devices?.claims ?? [];
+  const claims = claimsFor(shape.devices?.claims ?? [], () => template);
   if (claims.length === 0) return [];
   const { devicePools: pools, devicesDoubted, source } = template;
   if (pools === undefined || pools.length === 0) {
