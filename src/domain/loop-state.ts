@@ -111,6 +111,8 @@ export interface FollowedInstances {
   readonly answeredAtMs: number;
   /** In the order in which they were seen. An instance is of one increase at most. */
   readonly instances: ReadonlyMap<InstanceKey, InstanceStages>;
+  /** How many of its nodes are stopped instances that were started. */
+  readonly started: number;
   /** Not all of its instances will come. */
   readonly failed: boolean;
   /**

@@ -38,10 +38,10 @@ export interface ReservedCapacity {
   readonly unknown?: string;
 }
 
-// List prices of VM sizes per hour, in the requested currency, without discounts and contracts.
+// List prices of VM sizes and managed disks per hour, in the requested currency, without discounts and contracts.
 
-/** What is paid for: Windows costs more than Linux, Spot less than either. */
-export type PriceKind = 'linux' | 'windows' | 'linux/spot' | 'windows/spot';
+/** What is paid for: Windows costs more than Linux, Spot less than either. A managed disk has one price. */
+export type PriceKind = 'linux' | 'windows' | 'linux/spot' | 'windows/spot' | 'disk';
 
 /** List prices per hour of one size. An absent kind has no price: it is not sold, or its price is ambiguous. */
 export interface SizePrices {
@@ -49,7 +49,7 @@ export interface SizePrices {
   readonly readAtMs: number;
 }
 
-/** By VM size in lower case. Plain data, so that it can be part of a recorded decision. */
+/** By VM size, or SKU of a managed disk (`p10 lrs`), in lower case. Plain data, so that it can be part of a recorded decision. */
 export type PriceTable = Readonly<Record<string, SizePrices>>;
 
 /** The known list prices, as at the start of a loop. */

@@ -380,6 +380,12 @@ export const METRIC_CATALOGUE = {
       help: 'Instances that were deallocated instead of deleted, where azure.deallocate is on. Their disks are billed.',
       labels: ['node_group'],
     },
+    stoppedCost: {
+      type: 'gauge',
+      name: 'stopped_disks_cost_per_hour',
+      help: 'Price per hour of the OS disks of stopped instances, by node group. Absent where none is stopped or the disk has no price.',
+      labels: ['node_group'],
+    },
     preemptedNodes: {
       type: 'counter',
       name: 'preempted_nodes_total',

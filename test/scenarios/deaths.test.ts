@@ -5,12 +5,13 @@
 import { describe, expect, it } from 'vitest';
 import { deathsOf, die, type Life } from '../soak/every-death.ts';
 
-const TO_AZURE = /^(PUT|POST) .*\/(virtualMachineScaleSets|agentPools)\/[^/]+(\/delete(Machines)?)?$/;
+const TO_AZURE = /^(PUT|POST) .*\/(virtualMachineScaleSets|agentPools)\/[^/]+(\/(delete(Machines)?|deallocate|start))?$/;
 
 /** Every write has a death before its effect and one after it: an odd step has both moments. */
 const LIVES: readonly (readonly [Life, number])[] = [
   ['uniform', 3],
   ['uniform-scarce', 3],
+  ['stopping', 3],
   ['flexible-scarce', 5],
   ['vms-pool', 3],
 ];

@@ -13,11 +13,25 @@ import { undergo, type SoakResult } from './soak.ts';
 const MINUTE = 60_000;
 const SIZE = 'Standard_D4s_v5';
 
-export const LIVES = ['uniform', 'uniform-scarce', 'flexible', 'flexible-scarce', 'vms-pool', 'vms-pool-scarce'] as const;
-/** A kind of pool; `scarce`: Azure has only one more machine of its size, and keeps the capacity that it cannot fill. */
+export const LIVES = [
+  'uniform',
+  'uniform-scarce',
+  'stopping',
+  'stopping-scarce',
+  'flexible',
+  'flexible-scarce',
+  'vms-pool',
+  'vms-pool-scarce',
+] as const;
+/** A kind of pool, `stopping`: one that deallocates; `scarce`: Azure has only one more machine of its size, and keeps the capacity that it cannot fill. */
 export type Life = (typeof LIVES)[number];
 
-const KINDS = { uniform: {}, flexible: { kind: 'vmss-flexible' }, 'vms-pool': { kind: 'vms-pool' } } as const;
+const KINDS = {
+  uniform: {},
+  stopping: { scaleDownMode: 'Deallocate', min: 1 },
+  flexible: { kind: 'vmss-flexible' },
+  'vms-pool': { kind: 'vms-pool' },
+} as const;
 
 function worldOfLife(life: Life): WorldSpec {
   const kind = KINDS[life.replace('-scarce', '') as keyof typeof KINDS];
@@ -33,6 +47,8 @@ const NAMES = ['a', 'b', 'c'] as const;
  * stay so.
  */
 function scenarioOf(life: Life): Scenario {
+  // A stop takes half a minute, and only what is stopped is started.
+  const againMs = life.startsWith('stopping') ? 6 * MINUTE : 290_000;
   const scale = (atMs: number, replicas: number): readonly TimedStep[] =>
     NAMES.map((workload) => ({ atMs, step: { kind: 'scale', workload, replicas } }));
   return {
@@ -47,8 +63,8 @@ function scenarioOf(life: Life): Scenario {
       spotOnly: false,
       toleratesSpot: false,
     })),
-    steps: [...scale(0, 3), ...scale(3.5 * MINUTE, 1), ...scale(290_000, 2)],
-    chaosMs: 8.5 * MINUTE,
+    steps: [...scale(0, 3), ...scale(3.5 * MINUTE, 1), ...scale(againMs, 2)],
+    chaosMs: againMs + 220_000,
     flags: [
       '--scan-interval=25s',
       '--scale-down-unneeded-time=40s',
@@ -64,6 +80,7 @@ function scenarioOf(life: Life): Scenario {
     mortal: true,
     ambient: {},
     knobs: {},
+    ...(life.startsWith('stopping') ? { env: { AZURE_DEALLOCATE: 'true' } } : {}),
     patience: { provisionMs: 6 * MINUTE, unneededMs: 40_000 },
   };
 }

@@ -43,15 +43,18 @@ interface Group {
 }
 
 function groupsOf(state: ArmState, pools: ReadonlyMap<string, PoolSpec>): readonly Group[] {
-  const sets = state.sets.map(({ name, pool, capacity, min, max, instances }): Group => ({
-    id: name.toLowerCase(),
-    pool,
-    vmSize: pools.get(pool)?.vmSize ?? '',
-    capacity,
-    min,
-    max,
-    machines: instances,
-  }));
+  const sets = state.sets.map(({ name, pool, capacity, min, max, instances }): Group => {
+    const machines = instances.filter((vm) => !isStopped(vm, pools.get(pool)));
+    return {
+      id: name.toLowerCase(),
+      pool,
+      vmSize: pools.get(pool)?.vmSize ?? '',
+      capacity: capacity - (instances.length - machines.length),
+      min,
+      max,
+      machines,
+    };
+  });
   const ownSet = new Set(sets.map(({ pool }) => pool));
   const sizes = state.agentPools
     .filter(({ name }) => !ownSet.has(name))
@@ -63,6 +66,11 @@ function groupsOf(state: ArmState, pools: ReadonlyMap<string, PoolSpec>): readon
       }),
     );
   return [...sets, ...sizes];
+}
+
+/** In a pool that deallocates, a stopped machine is none: it counts neither in the size nor for the minimum. */
+function isStopped({ power }: InstanceState, pool: PoolSpec | undefined): boolean {
+  return pool?.scaleDownMode === 'Deallocate' && power === 'deallocated';
 }
 
 /** Why groups are not at rest; none: they are. */
@@ -143,6 +151,8 @@ export function unrest(stage: Stage): readonly string[] {
   const waiting = store.pendingPods().flatMap((pod) => shouldRun(stage, pod, able));
   const all = new Map(store.nodes().map((node) => [node.metadata.name, node]));
   const accepted = new Set(groups.flatMap((group) => [...mayStay(group, enforcesMin, all)]));
+  const stopped = state.sets.flatMap(({ pool, instances }) => instances.filter((vm) => isStopped(vm, pools.get(pool))));
+  for (const { hostName } of stopped) accepted.add(hostName);
   const nodes = [...all.values()].filter(({ metadata }) => !accepted.has(metadata.name));
   return [...stuckGroups(stage), ...nodes.flatMap(leftovers), ...below, ...idle, ...waiting];
 }

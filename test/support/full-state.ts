@@ -97,6 +97,7 @@ export const FULL_STATE: Full<LoopState> = {
             to: 4,
             answeredAtMs: PAST_MS,
             instances: new Map([[keyOf('n'), { createdAtMs: PAST_MS, registeredAtMs: PAST_MS, readyAtMs: PAST_MS }]]),
+            started: 0,
             failed: false,
             request: { uid: 'r', failure: 'x' },
           },

@@ -70,6 +70,7 @@ const VALUES: Readonly<Record<string, readonly number[]>> = {
   aks_autoscaler_nodes: [3],
   aks_autoscaler_node_group_size: [POOLS, 5],
   aks_autoscaler_stopped_instances: [POOLS],
+  aks_autoscaler_stopped_disks_cost_per_hour: [POOLS],
   aks_autoscaler_preempted_nodes_total: [POOLS],
   aks_autoscaler_preempted_pods_total: [2],
   aks_autoscaler_node_group_frozen: [POOLS],

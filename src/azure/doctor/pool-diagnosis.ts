@@ -12,7 +12,8 @@ import { agentPoolPages, type ListedAgentPool } from '../rows/agent-pool-list.ts
 import { projectAgentPool, type AgentPoolRow } from '../rows/agent-pool.ts';
 import { projectScaleSet, type ScaleSetRow } from '../rows/scale-set.ts';
 import { defined } from '../../lib/defined.ts';
-import { poolOf, unusedOptionNames, writePathTag } from '../rows/tags.ts';
+import { nodeGroupOptionsOf, poolOf, unusedOptionNames, writePathTag } from '../rows/tags.ts';
+import { AKS_MAY_STOP, reasonAgainstStops } from '../stops/stop-rules.ts';
 import { readVmsPool, poolSizeRows, type VmsPool } from '../rows/vms-pool.ts';
 
 export interface PoolDiagnosisDeps {
@@ -133,6 +134,21 @@ function conditionWarnings(
   return [...(hasEtag ? [] : [NO_ETAG]), ...(throughAks ? tagWarnings(pool) : [])];
 }
 
+/** That nodes are deleted although the configuration or a tag says that they are stopped. */
+function stopWarnings(
+  group: RegisteredGroup,
+  { set, pool }: { readonly set: ScaleSetRow; readonly pool: AgentPoolRow | undefined },
+  { deallocate, writePath, nodeGroupOptions }: AzureOptions,
+): readonly string[] {
+  const own = nodeGroupOptionsOf(group.key, set.tags, nodeGroupOptions);
+  // With the setting for all pools, the mode of each is how people choose among them.
+  const isChosen = own.deallocate ?? (deallocate && pool?.deallocates === true);
+  if (!isChosen) return [];
+  const throughAks = (writePathTag(set.tags) ?? writePath) === 'agentPool';
+  const why = reasonAgainstStops({ set, pool, throughAks });
+  return why === undefined ? [] : [`its nodes are deleted, not stopped: ${why}`];
+}
+
 function tagWarnings(pool: AgentPoolRow | undefined): readonly string[] {
   return pool === undefined || pool.etag !== undefined ? [] : [NO_POOL_ETAG];
 }
@@ -203,7 +219,7 @@ function diagnoseScaleSet(
     identityIds,
     ...reservationGroupOf(row, pool),
     armId: row.armId,
-    warnings: [...(pool?.warnings ?? []), ...conditionWarnings(set, pool, options)],
+    warnings: [...(pool?.warnings ?? []), ...conditionWarnings(set, pool, options), ...stopWarnings(group, { set: row, pool }, options)],
   };
 }
 
@@ -237,7 +253,7 @@ function agentPoolPart(pool: AgentPoolRow) {
     zones,
     priority,
     managedAutoscaler,
-    warnings: [...warnings, ...tagWarnings(pool)],
+    warnings: [...warnings, ...tagWarnings(pool), ...(pool.deallocates === true ? [AKS_MAY_STOP] : [])],
     ...defined({ reservationGroup }),
   };
 }

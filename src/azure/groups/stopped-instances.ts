@@ -20,6 +20,7 @@ type Direction = 'start' | 'stop';
 
 interface PowerChange {
   readonly direction: Direction;
+  readonly by: 'us' | 'others';
   /** Of the instance that was meant: a later one under the same number is another. */
   readonly vmId: string;
   readonly begunAtMs: number;
@@ -33,10 +34,14 @@ interface PowerChange {
 const REMEMBERED_MS = 60 * 60_000;
 /** A node that was started and is not ready by then is an unready node. */
 const NODE_AWAITED_MS = 20 * 60_000;
+/** The same of one that others started: whether it will ever be ready is less certain. */
+const STARTED_BY_OTHERS_MS = 5 * 60_000;
 /** A change in progress for longer than this counts as lost. */
 const LOST_AFTER_MS = 30 * 60_000;
 /** A stopped node shows its last readiness for this time at most, milliseconds. */
 const STALE_READY_MS = 2 * 60_000;
+/** Of each group: the newest are the best forecast. */
+const MOST_START_TIMES = 20;
 /** After a start failed, new instances are created instead. */
 const START_FAILED: ClosureTimes = { firstMs: 5 * 60_000, longestMs: 30 * 60_000 };
 
@@ -74,8 +79,12 @@ export class StoppedInstances {
   readonly #deps: StoppedDeps;
   readonly #changes = new Map<InstanceKey, PowerChange>();
   readonly #startClosures = new Map<string, StartClosure>();
+  /** How long the last starts of each group took until the node was ready, milliseconds, the newest last. Not kept over a restart. */
+  readonly #startTimes = new Map<string, readonly number[]>();
   /** When this process first saw each stopped instance stopped, with its `vmId`. */
   readonly #since = new Map<InstanceKey, { readonly vmId: string; readonly atMs: number }>();
+  /** A replica that stands by does not look. */
+  #firstLookMs: number | undefined;
   #version = 0;
 
   constructor(deps: StoppedDeps) {
@@ -91,7 +100,7 @@ export class StoppedInstances {
   begin(direction: Direction, group: string, rows: readonly Row<InstanceRow>[]): Mutation {
     const begunAtMs = this.#deps.clock.now();
     const changes = rows.map(({ key, value }) => {
-      const change: PowerChange = { direction, vmId: value.vmId, begunAtMs, end: undefined, joined: false };
+      const change: PowerChange = { direction, by: 'us', vmId: value.vmId, begunAtMs, end: undefined, joined: false };
       this.#changes.set(key as InstanceKey, change);
       return [key as InstanceKey, change] as const;
     });
@@ -133,7 +142,7 @@ export class StoppedInstances {
     return change.end?.outcome === 'succeeded' ? 'stopped' : 'stopping';
   }
 
-  /** When a start of ours was requested, milliseconds since the epoch. undefined: the instance was not started lately. */
+  /** When a start was requested, or seen if others made it, milliseconds since the epoch. undefined: the instance was not started lately. */
   startedAtMs(row: Row<InstanceRow>): number | undefined {
     const change = this.#changeOf(row);
     return change?.direction === 'start' ? change.begunAtMs : undefined;
@@ -147,8 +156,21 @@ export class StoppedInstances {
     if (change?.direction !== 'start' || change.joined) return false;
     const ageMs = this.#deps.clock.now() - change.begunAtMs;
     const isReady = ready && (sinceMs >= change.begunAtMs || ageMs > STALE_READY_MS);
-    change.joined = (isReady && state === 'up') || ageMs > NODE_AWAITED_MS;
+    change.joined = (isReady && state === 'up') || ageMs > (change.by === 'us' ? NODE_AWAITED_MS : STARTED_BY_OTHERS_MS);
+    if (change.joined && isReady && change.by === 'us')
+      this.#noteStartTime(row.value.group, Math.max(sinceMs, change.begunAtMs) - change.begunAtMs);
     return !change.joined;
+  }
+
+  #noteStartTime(group: string, tookMs: number): void {
+    const known = this.#startTimes.get(group) ?? [];
+    // Before, a stale readiness was taken for that of the start.
+    if (tookMs > 0) this.#startTimes.set(group, [...known, tookMs].slice(-MOST_START_TIMES));
+  }
+
+  /** How long starts of the group took lately, milliseconds. */
+  startTimes(group: string): readonly number[] {
+    return this.#startTimes.get(group) ?? [];
   }
 
   ruleOf(group: string): StopRule | undefined {
@@ -181,9 +203,38 @@ export class StoppedInstances {
     return atMs;
   }
 
-  /** Forgets what is not stopped any more. */
-  forgetOthers(stopped: ReadonlySet<InstanceKey>): void {
-    for (const key of this.#since.keys()) if (!stopped.has(key)) this.#since.delete(key);
+  /** Takes in that an instance runs which this process saw stopped. If no start of ours did it, another writer has started it now. */
+  noteRuns(row: Row<InstanceRow>): void {
+    const key = row.key as InstanceKey;
+    const known = this.#since.get(key);
+    if (known === undefined || this.stateOf(row) !== 'up') return;
+    this.#since.delete(key);
+    // guard: an instance that another writer started is awaited, not replaced
+    if (known.vmId === row.value.vmId && this.#changeOf(row) === undefined) this.#noteStartByOthers(row);
+  }
+
+  /**
+   * Takes in a node that has not been ready since before this process looked for the first time although its instance runs, and that has the
+   * taint of a stop: an earlier process has started it, and is gone.
+   */
+  noteInherited(row: Row<InstanceRow>, { ready, sinceMs }: Pick<NodeReadiness, 'ready' | 'sinceMs'>): void {
+    if (ready || sinceMs >= (this.#firstLookMs ?? 0) || !this.mayInherit() || this.#changeOf(row) !== undefined) return;
+    // guard: an instance that an earlier process started is awaited, not replaced
+    if (this.stateOf(row) === 'up') this.#noteStartByOthers(row);
+  }
+
+  /** Whether a start of an earlier process may be in progress: soon after this process looked for the first time. */
+  mayInherit(): boolean {
+    this.#firstLookMs ??= this.#deps.clock.now();
+    const ageMs = this.#deps.clock.now() - this.#firstLookMs;
+    return ageMs >= 0 && ageMs < STARTED_BY_OTHERS_MS;
+  }
+
+  #noteStartByOthers({ key, value }: Row<InstanceRow>): void {
+    const end = { outcome: 'succeeded', seq: -1 } as const;
+    const begunAtMs = this.#deps.clock.now();
+    this.#changes.set(key as InstanceKey, { direction: 'start', by: 'others', vmId: value.vmId, begunAtMs, end, joined: false });
+    this.#version += 1;
   }
 
   /** A start failed: for a while, longer each time, the group creates instances instead. */

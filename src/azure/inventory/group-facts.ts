@@ -19,7 +19,8 @@ import type { ScaleSetRow } from '../rows/scale-set.ts';
 import { placedZones } from '../rows/zone-placement.ts';
 import type { Sku } from '../sizes/sku-catalog.ts';
 import type { SizeKnowledge } from '../sizes/size-knowledge.ts';
-import { poolOf, writePathTag } from '../rows/tags.ts';
+import { nodeGroupOptionsOf, poolOf, writePathTag } from '../rows/tags.ts';
+import { diskSkuOf } from '../sizes/disk-skus.ts';
 import type { SpotPool } from '../sizes/spot-placements.ts';
 import type { ReservingGroup } from './reserved-capacity.ts';
 import type { KnownGroups } from './known-groups.ts';
@@ -27,14 +28,14 @@ import type { VmsPools } from './vms-pools.ts';
 import type { OwnWrites } from '../groups/own-writes.ts';
 
 export interface GroupFactsDeps {
-  readonly options: Pick<AzureOptions, 'writePath' | 'clusterName' | 'clusterResourceGroup'>;
+  readonly options: Pick<AzureOptions, 'writePath' | 'clusterName' | 'clusterResourceGroup' | 'deallocate'>;
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly scaleSets: Pick<Table<ScaleSetRow>, 'get'>;
   readonly vmsPools: Pick<VmsPools, 'heldReason' | 'poolHeldReason'>;
   readonly ownWrites: Pick<OwnWrites, 'increaseHeldReason' | 'isThroughAks'>;
   readonly rateLimits: Pick<RateLimits, 'heldReason'>;
   readonly quota: Pick<QuotaLedger, 'quotas'>;
-  readonly known: Pick<KnownGroups, 'pools' | 'groups'>;
+  readonly known: Pick<KnownGroups, 'pools' | 'groups' | 'selection'>;
   readonly sizes: Pick<SizeKnowledge, 'find' | 'unavailableReason'>;
   /** The zones of the listed instances of a group. */
   readonly instanceZones: (groupKey: string) => Iterable<string | undefined>;
@@ -59,6 +60,15 @@ export class GroupFacts {
     // A name without a scale set may name a pool: the pool shows why there is no scale set.
     const name = group.kind === 'vms-pool' ? group.key.split('/')[0] : row === undefined ? group.key : poolOf(row.tags);
     return name === undefined ? undefined : this.#deps.known.pools?.byName.get(foldName(name));
+  }
+
+  /** The SKU of the disk that each stopped instance keeps. undefined: none is to be stopped, or the disk is not billed by its size. */
+  stoppedDiskOf(group: RegisteredGroup): string | undefined {
+    const { known, options, scaleSets } = this.#deps;
+    const set = scaleSets.get(group.key)?.value;
+    if (set === undefined || set.osDisk.ephemeral) return undefined;
+    const own = nodeGroupOptionsOf(group.key, set.tags, known.selection.nodeGroupOptions);
+    return (own.deallocate ?? options.deallocate) ? diskSkuOf(set.osDisk.tier, set.osDisk.sizeGb) : undefined;
   }
 
   /** Why agent pools are unknown; undefined: they have been read. */

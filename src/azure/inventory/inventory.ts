@@ -162,7 +162,9 @@ export class AzureInventory {
     });
     this.placements = new PlacementScores(() => facts.spotPools());
     this.maintenance = new MaintenanceReadings(options);
-    this.prices = createRetailPrices(deps, () => [...known.groups()].flatMap((group) => facts.skuOf(group)?.name ?? []));
+    this.prices = createRetailPrices(deps, () =>
+      [...known.groups()].flatMap((group) => [facts.skuOf(group)?.name, facts.stoppedDiskOf(group)].filter((name) => name !== undefined)),
+    );
     this.#addAgents(deps.shared ?? {});
     scheduler.select(options.agents);
     this.#followTables();

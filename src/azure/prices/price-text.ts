@@ -12,7 +12,7 @@ const MOST_SIZES = 5_000;
 const MOST_PRICE = 10_000_000;
 /** A clock may be ahead by this much. A reading from the future would never grow old. */
 const CLOCK_SKEW_MS = 60_000;
-const KINDS: ReadonlySet<string> = new Set<PriceKind>(['linux', 'windows', 'linux/spot', 'windows/spot']);
+const KINDS: ReadonlySet<string> = new Set<PriceKind>(['linux', 'windows', 'linux/spot', 'windows/spot', 'disk']);
 
 /** Prices are valid for one region and one currency. */
 export interface PriceListKey {

@@ -15,6 +15,7 @@ import { AutoscalerError } from '../../lib/errors.ts';
 import { isRecord, jsonOf } from '../arm/error-bodies.ts';
 import type { RetailPriceOptions } from '../arm/options.ts';
 import { limitResponse } from '../arm/response-bodies.ts';
+import { diskProductOf, HOURS_OF_MONTH } from '../sizes/disk-skus.ts';
 
 interface Meter {
   readonly kind: PriceKind;
@@ -24,7 +25,7 @@ interface Meter {
 }
 
 /**
- * Reads the hourly prices of one VM size from the items of the price list. As documented for the retail prices API, the meters
+ * Reads the hourly prices of one VM size, or of one SKU of managed disks, from the items of the price list. As documented for the retail prices API, the meters
  * of a size differ by `type` (reservations and dev/test are not node costs), by product name (`... Windows`) and by SKU name
  * (`... Spot`, `... Low Priority`). If meters of one kind contradict each other, none is used. @param nowMs prices that start
  * later do not apply yet.
@@ -57,18 +58,32 @@ function agreedPrice(meters: readonly Meter[]): number | undefined {
 function meterOf(item: unknown, { vmSize, currency }: { readonly vmSize: string; readonly currency: string }): Meter | undefined {
   if (!isRecord(item)) return undefined;
   const price = item['retailPrice'];
-  const isHourly =
-    textOf(item, 'type') === 'Consumption' &&
-    textOf(item, 'unitOfMeasure') === '1 Hour' &&
-    (item['tierMinimumUnits'] ?? 0) === 0 &&
-    textOf(item, 'armSkuName').toLowerCase() === vmSize.toLowerCase() &&
-    textOf(item, 'currencyCode') === currency;
-  // VMs are never free; such items are placeholders.
-  if (!isHourly || typeof price !== 'number' || !(price > 0) || !Number.isFinite(price)) return undefined;
-  const kind = priceKindOf(textOf(item, 'skuName'), textOf(item, 'productName'));
+  const isMeant =
+    textOf(item, 'type') === 'Consumption' && (item['tierMinimumUnits'] ?? 0) === 0 && textOf(item, 'currencyCode') === currency;
+  // Neither VMs nor disks are ever free; such items are placeholders.
+  if (!isMeant || typeof price !== 'number' || !(price > 0) || !Number.isFinite(price)) return undefined;
+  const hourly = diskProductOf(vmSize) === undefined ? vmPrice(item, vmSize, price) : diskPrice(item, vmSize, price);
   const sinceMs = Date.parse(textOf(item, 'effectiveStartDate'));
-  if (kind === undefined || Number.isNaN(sinceMs)) return undefined;
-  return { kind, price, primary: item['isPrimaryMeterRegion'] === true, sinceMs };
+  if (hourly === undefined || Number.isNaN(sinceMs)) return undefined;
+  return { ...hourly, primary: item['isPrimaryMeterRegion'] === true, sinceMs };
+}
+
+type Hourly = Pick<Meter, 'kind' | 'price'>;
+
+function vmPrice(item: Readonly<Record<string, unknown>>, vmSize: string, price: number): Hourly | undefined {
+  if (textOf(item, 'unitOfMeasure') !== '1 Hour' || textOf(item, 'armSkuName').toLowerCase() !== vmSize.toLowerCase()) return undefined;
+  const kind = priceKindOf(textOf(item, 'skuName'), textOf(item, 'productName'));
+  return kind === undefined ? undefined : { kind, price };
+}
+
+/** The meter of the disk itself: others of the SKU are for mounts of shared disks, bursting and operations. */
+function diskPrice(item: Readonly<Record<string, unknown>>, sku: string, price: number): Hourly | undefined {
+  const isDisk =
+    /^1[/ ]Month$/.test(textOf(item, 'unitOfMeasure')) &&
+    textOf(item, 'productName') === diskProductOf(sku) &&
+    textOf(item, 'skuName') === sku &&
+    /^\S+ (?:[LZ]RS )?Disks?$/.test(textOf(item, 'meterName'));
+  return isDisk ? { kind: 'disk', price: Math.round((price / HOURS_OF_MONTH) * 1e6) / 1e6 } : undefined;
 }
 
 /** undefined: AKS nodes are not billed by this meter. */
@@ -109,7 +124,7 @@ export class RetailPriceClient {
   }
 
   /**
-   * Reads the prices of one size in Azure's spelling: the filter is case-sensitive. @throws AutoscalerError `unavailable`,
+   * Reads the prices of one size, or of one SKU of disks, in Azure's spelling: the filter is case-sensitive. @throws AutoscalerError `unavailable`,
    * `throttled` or `cancelled`; a missing or broken page never counts as an empty one.
    */
   async read(vmSize: string, signal: AbortSignal): Promise<SizePrices> {
@@ -131,12 +146,12 @@ export class RetailPriceClient {
     const { options, location } = this.#deps;
     const region = location.replaceAll(' ', '').toLowerCase();
     const equals = (field: string, value: string): string => `${field} eq '${value.replaceAll("'", "''")}'`;
-    const filter = [
-      equals('serviceName', 'Virtual Machines'),
-      equals('armRegionName', region),
-      equals('armSkuName', vmSize),
-      equals('priceType', 'Consumption'),
-    ].join(' and ');
+    const product = diskProductOf(vmSize);
+    const what =
+      product === undefined
+        ? [equals('serviceName', 'Virtual Machines'), equals('armSkuName', vmSize)]
+        : [equals('serviceName', 'Storage'), equals('productName', product), equals('skuName', vmSize)];
+    const filter = [...what, equals('armRegionName', region), equals('priceType', 'Consumption')].join(' and ');
     const query = new URLSearchParams({ 'api-version': API_VERSION, currencyCode: `'${options.currency}'`, $filter: filter });
     // Spaces as %20: a plus sign means a space only in forms.
     return `${options.endpoint}?${query.toString().replaceAll('+', '%20').replaceAll('%24filter', '$filter')}`;

@@ -3,16 +3,19 @@
  * until its node is ready. Must not know when instances are started or stopped.
  * Idea: overlay.
  */
+import { summarizeDurations } from '../../domain/history.ts';
 import type { InstanceKey, NodeName } from '../../domain/ids.ts';
 import type { Instance, NodeGroup, StoppedInstance, TargetSize } from '../../domain/node-group.ts';
 import type { Node } from '../../domain/node.ts';
 import type { ClusterView } from '../../domain/observation.ts';
+import { TO_BE_DELETED_TAINT } from '../../domain/taints.ts';
 import type { Row } from '../../cache/table/row.ts';
 import { parseProviderId } from '../arm/resource-ids.ts';
 import type { StoppedInstances } from '../groups/stopped-instances.ts';
 import type { AzureInventory } from '../inventory/inventory.ts';
 import type { RegisteredGroup } from '../groups/registry.ts';
 import type { InstanceRow, ScaleSetRow } from '../rows/scale-set.ts';
+import { diskSkuOf } from '../sizes/disk-skus.ts';
 
 interface StoppedNodesDeps {
   readonly store: Pick<AzureInventory, 'instances' | 'registration'>;
@@ -59,6 +62,8 @@ export class StoppedNodes {
     if (rows.size === 0) return absent;
     for (const node of nodes.values()) {
       const row = rows.get(this.#keyOf(node) as InstanceKey);
+      if (row !== undefined && node.taints.some(({ key }) => key === TO_BE_DELETED_TAINT))
+        this.#deps.stopped.noteInherited(row, node.readiness);
       // guard: the node of a stopped instance is no unready node
       if (row !== undefined && this.#deps.stopped.isNodeAbsent(row, node.readiness)) absent.add(node.name);
     }
@@ -74,14 +79,17 @@ export class StoppedNodes {
     return key;
   }
 
-  /** The instances that are stopped, or were started lately, of all groups. */
+  /** The instances that are stopped, or were started lately, of all groups; soon after the start of the process all of them. */
   #changedRows(): ReadonlyMap<InstanceKey, Row<InstanceRow>> {
     const { store, stopped } = this.#deps;
     const rows = new Map<InstanceKey, Row<InstanceRow>>();
+    const mayInherit = stopped.mayInherit();
     for (const { key: group } of store.registration().groups.values()) {
       if (stopped.ruleOf(group)?.kind !== 'stops') continue;
-      for (const row of store.instances.scope(group).values())
-        if (stopped.stateOf(row) === 'stopped' || stopped.startedAtMs(row) !== undefined) rows.set(row.value.ref.key, row);
+      for (const row of store.instances.scope(group).values()) {
+        stopped.noteRuns(row);
+        if (mayInherit || stopped.stateOf(row) === 'stopped' || stopped.startedAtMs(row) !== undefined) rows.set(row.value.ref.key, row);
+      }
     }
     return rows;
   }
@@ -94,7 +102,8 @@ export class StoppedNodes {
     const closure = stopped.startClosure(key);
     const startsClosed = closure === undefined ? undefined : { untilMs: closure.untilMs, message: closure.message };
     const { sizeGb: diskGib, tier: diskTier } = set?.osDisk ?? { sizeGb: undefined, tier: undefined };
-    return { kind: 'stops', instances, max: rule.max, diskGib, diskTier, startsClosed };
+    const startTime = summarizeDurations(stopped.startTimes(key));
+    return { kind: 'stops', instances, max: rule.max, diskGib, diskTier, diskSku: diskSkuOf(diskTier, diskGib), startTime, startsClosed };
   }
 
   /** The size of a group that stops instances: those that are stopped do not count in it. */
@@ -123,6 +132,8 @@ export class StoppedNodes {
 
   #stateText({ key }: Instance): string {
     const row = this.#deps.store.instances.get(key);
+    // Also within a loop: a conflict shows what another writer did.
+    if (row !== undefined) this.#deps.stopped.noteRuns(row);
     return row === undefined ? '' : `${this.#deps.stopped.stateOf(row)}${this.#deps.stopped.startedAtMs(row) ?? ''}`;
   }
 

@@ -14,6 +14,7 @@ import { type ScaleUpPlan, type Removal, NOTE_KINDS } from '../../domain/plan.ts
 import type { ScaleUpPolicy } from '../../domain/policy.ts';
 import { headroomPool, isHeadroom } from '../../planning/state/assumed-pods.ts';
 import type { PodVerdict } from '../../domain/reasons.ts';
+import { stoppedCost } from '../../planning/explain/answers/stopped-words.ts';
 import { classifyVerdict, VERDICTS } from '../../planning/explain/verdicts.ts';
 import { factsOfGroups } from '../../planning/facts/group-facts.ts';
 import { instanceListFacts } from '../../planning/facts/instance-facts.ts';
@@ -32,6 +33,7 @@ export function loopGauges(metrics: Metrics): LoopGauges {
       deferred.defer('observation', () => {
         publishObservation(observation, state, metrics);
         publishZoneSkew(observation, policy.scaleUp, metrics);
+        publishStoppedCost(observation, policy.scaleUp, metrics);
       }),
     verdicts: (plan, nowMs) =>
       deferred.defer('verdicts', () => {
@@ -93,6 +95,14 @@ export function publishHeadroom({ verdicts }: ScaleUpPlan, metrics: Metrics): vo
   metrics.cluster.headroom.reset();
   for (const [node_group, count] of counts)
     for (const state of ['kept', 'coming', 'missing'] as const) metrics.cluster.headroom.set({ node_group, state }, count[state]);
+}
+
+function publishStoppedCost({ cloud }: Observation, prices: ScaleUpPolicy, metrics: Metrics): void {
+  metrics.cluster.stoppedCost.reset();
+  for (const group of cloud.groups) {
+    const cost = stoppedCost(group, prices);
+    if (cost !== undefined) metrics.cluster.stoppedCost.set({ node_group: group.id }, cost);
+  }
 }
 
 export function publishVerdicts(plan: ScaleUpPlan, nowMs: number, metrics: Metrics): void {

@@ -77,7 +77,20 @@ function Expected({ pool, readyAt, seen, p50Ms, p90Ms }: NonNullable<PodAnswer['
   );
 }
 
+function StoppedNodeBody({ node: { pool = '', vmSize, stoppedSince = '' } }: { readonly node: NodeAnswer }) {
+  return (
+    <Facts
+      rows={[
+        ['Pool', <a href={hashFor('pool', pool)}>{pool}</a>],
+        ['Size', vmSize],
+        ['Stopped since', <Time at={stoppedSince} />],
+      ]}
+    />
+  );
+}
+
 export function NodeBody({ node }: { readonly node: NodeAnswer }) {
+  if (node.stoppedSince !== undefined) return <StoppedNodeBody node={node} />;
   const share = (value: number): string => `${Math.round(value * 100)} %`;
   const { pool, blocker, unneededSince, nextCheck, taints, pods, requested, advice } = node;
   return (

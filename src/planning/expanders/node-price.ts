@@ -37,6 +37,12 @@ export function nodePrice({ groupPrices, prices, listPrices, priceDiscounts }: P
   return { perHour: discounted(listPerHour, discount.percent), discount: { listPerHour, percent: discount.percent } };
 }
 
+/** What the disk of a stopped instance costs per hour, by its SKU (`P10 LRS`). Discounts are of VM sizes. undefined: the price is unknown. */
+export function diskPrice({ prices, listPrices }: PriceSources, sku: string | undefined): number | undefined {
+  const name = sku?.toLowerCase() ?? '';
+  return own(prices, name) ?? own(listPrices?.table, name)?.perHour.disk;
+}
+
 /** The price alone. */
 export function priceOf(prices: PriceSources, group: PricedGroup): number | undefined {
   return nodePrice(prices, group)?.perHour;

@@ -120,14 +120,20 @@ function withPodsGone(entry: AcceptedIncrease, nowMs: number): AcceptedIncrease 
 /** Of each group: the newest are the best forecast. */
 const MOST_READY_TIMES = 20;
 
-/** Adds those of increases whose nodes became ready in this observation. One that failed in part says nothing about the next. */
+/**
+ * Adds those of increases whose nodes became ready in this observation. One that failed in part says nothing about the next, and one that
+ * started stopped instances alone says nothing about how long new ones take.
+ */
 function withNewReadyTimes(
   known: LoopState['readyTimes'],
   group: NodeGroupId,
   entries: readonly AcceptedIncrease[],
   nowMs: number,
 ): LoopState['readyTimes'] {
-  const ended = entries.filter(({ readyAtMs, incomplete }) => readyAtMs === nowMs && !incomplete);
+  const ended = entries.filter(
+    // guard: nodes are ready at the time of a rule although the last ones were started, not created
+    ({ readyAtMs, incomplete, followed, nodes }) => readyAtMs === nowMs && !incomplete && (followed?.started ?? 0) < Math.max(1, nodes),
+  );
   if (ended.length === 0) return known;
   const times = [...(known.get(group) ?? []), ...ended.map(({ acceptedAtMs }) => nowMs - acceptedAtMs)];
   return new Map(known).set(group, times.slice(-MOST_READY_TIMES));

@@ -17,6 +17,11 @@ export function nodeParts(answer: NodeAnswer, look: TextLook): readonly string[]
     zone === undefined ? undefined : `zone ${zone}`,
     perHour === undefined ? undefined : `${formatPerHour(perHour, currency)}${describeDiscount(discount)}`,
   ];
+  if (answer.stoppedSince !== undefined)
+    return [
+      paragraph(answer.sentence, width),
+      facts([['Pool', place.filter((part) => part !== undefined && part !== '').join(', ')]], width),
+    ];
   const share = utilization === undefined ? '' : `; ${percent(utilization)} decides`;
   return [
     paragraph(answer.sentence, width),

@@ -129,3 +129,57 @@ describe('starts of a group', () => {
     expect(stopped.closeStarts('set', 'no').durationMs).toBe(5 * MINUTE);
   });
 });
+
+describe('an instance that others started', () => {
+  const old = { ready: false, sinceMs: START_MS - MINUTE };
+
+  it('is awaited from when this process saw it run, and counts as stopped anew when it is stopped again', () => {
+    const { clock, show, stopped } = setUp();
+    show(row('0', 'deallocated'));
+    expect(stopped.sinceMs(row('0', 'deallocated'))).toBe(START_MS);
+    clock.nowMs += MINUTE;
+    show(row('0', 'running'));
+    stopped.noteRuns(row('0', 'running'));
+    expect([stopped.startedAtMs(row('0', 'running')), stopped.isNodeAbsent(row('0', 'running'), old)]).toEqual([START_MS + MINUTE, true]);
+    expect(stopped.startTimes('set')).toEqual([]);
+    clock.nowMs += 6 * MINUTE;
+    expect(stopped.isNodeAbsent(row('0', 'running'), old)).toBe(false);
+    show(row('0', 'deallocated'));
+    expect(stopped.sinceMs(row('0', 'deallocated'))).toBe(clock.nowMs);
+  });
+
+  it('is another one, if Azure gave its number to a new VM', () => {
+    const { show, stopped } = setUp();
+    stopped.sinceMs(row('0', 'deallocated'));
+    const other = row('0', 'running', { vmId: 'another' });
+    show(other);
+    stopped.noteRuns(other);
+    expect(stopped.startedAtMs(other)).toBeUndefined();
+  });
+
+  it.each([
+    ['before this process looked', {}, 0, true],
+    ['later than that', { sinceMs: START_MS + 1 }, 0, false],
+    ['but its node is ready', { ready: true }, 0, false],
+    ['and the process is old', {}, 6 * MINUTE, false],
+  ])('by an earlier process, %s, is awaited or not', (_what, readiness, ageMs, expected) => {
+    const { clock, show, stopped } = setUp();
+    show(row('0', 'running'));
+    expect(stopped.mayInherit()).toBe(true);
+    clock.nowMs += ageMs;
+    stopped.noteInherited(row('0', 'running'), { ...old, ...readiness });
+    expect(stopped.startedAtMs(row('0', 'running')) !== undefined).toBe(expected);
+  });
+});
+
+it('how long starts take is learned from the nodes that they made ready', () => {
+  const { clock, show, stopped } = setUp();
+  const down = row('0', 'deallocated');
+  show(down);
+  const start = stopped.begin('start', 'set', [down]);
+  clock.nowMs += MINUTE;
+  start.settle('succeeded');
+  show(row('0', 'running'));
+  expect(stopped.isNodeAbsent(row('0', 'running'), { ready: true, sinceMs: START_MS + 40_000 })).toBe(false);
+  expect(stopped.startTimes('set')).toEqual([40_000]);
+});

@@ -6,6 +6,7 @@ import { projectScaleSet, type ScaleSetRow } from '../../../src/azure/rows/scale
 import { unavailableReason, type Sku } from '../../../src/azure/sizes/sku-catalog.ts';
 import { nodeGroupId } from '../../../src/domain/ids.ts';
 
+const NO_SELECTION = { nodeGroups: [], discovery: [], nodeGroupOptions: [] };
 const GROUP: RegisteredGroup = { id: nodeGroupId('set'), key: 'set', kind: 'scale-set', min: 0, max: 9, explicit: true };
 const SIZE: Sku = {
   name: 'Standard_X9',
@@ -21,14 +22,14 @@ const SIZE: Sku = {
 function facts({ placement, sku, seen }: { readonly placement: object; readonly sku?: Sku | undefined; readonly seen: readonly string[] }) {
   const set = projectScaleSet({ name: 'set', location: 'westeurope', sku: { name: 'Standard_X9', capacity: 1 }, placement }) as ScaleSetRow;
   return new GroupFacts({
-    options: { writePath: 'vmss', clusterName: undefined, clusterResourceGroup: undefined },
+    options: { writePath: 'vmss', clusterName: undefined, clusterResourceGroup: undefined, deallocate: false },
     clock: { monotonic: () => 0 },
     scaleSets: { get: () => ({ key: 'set', scope: '', agentId: 'sets', value: set, etag: '"1"' }) },
     vmsPools: { heldReason: () => undefined, poolHeldReason: () => undefined },
     ownWrites: { increaseHeldReason: () => undefined, isThroughAks: () => false },
     rateLimits: { heldReason: () => undefined },
     quota: { quotas: () => [] },
-    known: { pools: undefined, groups: () => [GROUP].values() },
+    known: { pools: undefined, groups: () => [GROUP].values(), selection: NO_SELECTION },
     sizes: { find: () => sku, unavailableReason },
     instanceZones: () => seen,
   });

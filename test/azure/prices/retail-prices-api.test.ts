@@ -18,6 +18,26 @@ const D4 = {
 };
 const read = (...items: readonly unknown[]) => pricesOf(items, { vmSize: 'Standard_D4s_v5', currency: 'USD' }, NOW);
 
+describe('meters of managed disks', () => {
+  const disk = {
+    ...{ currencyCode: 'USD', tierMinimumUnits: 0, retailPrice: 19.71, effectiveStartDate: '2022-01-01T00:00:00Z' },
+    ...{ productName: 'Premium SSD Managed Disks', skuName: 'P10 LRS', meterName: 'P10 LRS Disk', serviceName: 'Storage' },
+    ...{ unitOfMeasure: '1/Month', type: 'Consumption', isPrimaryMeterRegion: true },
+  };
+  it.each<[string, object, object]>([
+    ['by the month', {}, { disk: 0.027 }],
+    ['in the older spelling of the unit', { unitOfMeasure: '1 Month' }, { disk: 0.027 }],
+    ['mounts of a shared disk', { meterName: 'P10 LRS Disk Mount' }, {}],
+    ['operations', { meterName: 'P10 LRS Disk Operations' }, {}],
+    ['another size', { skuName: 'P15 LRS', meterName: 'P15 LRS Disk' }, {}],
+    ['page blobs', { productName: 'Premium Page Blob' }, {}],
+    ['a reservation', { type: 'Reservation' }, {}],
+    ['a VM of that name', { unitOfMeasure: '1 Hour', armSkuName: 'P10 LRS' }, {}],
+  ])('%s', (_, change, expected) => {
+    expect(pricesOf([{ ...disk, ...change }], { vmSize: 'P10 LRS', currency: 'USD' }, NOW).perHour).toEqual(expected);
+  });
+});
+
 describe('meters of the public price list', () => {
   it.each<[string, object, object]>([
     ['Linux', {}, { linux: 0.23 }],

@@ -27,6 +27,7 @@ function onTheWay(change: Partial<AcceptedIncrease> = {}, group: Partial<NodeGro
     to: 3,
     answeredAtMs: START_MS - MINUTE,
     instances: new Map([1, 2].map((at) => [keyOf(`a-${at}`), stages(at < joined ? START_MS - 1_000 : undefined)])),
+    started: 0,
     failed: false,
     request: undefined,
   };

@@ -55,7 +55,16 @@ describe('planScaleUp: quotas of the cloud', () => {
     ['two that are not started now', { untilMs: Infinity, message: 'no' }, []],
   ])('a full quota leaves the start of %s, which count in it already', (_what, startsClosed, expected) => {
     const instances = [1, 2].map((n) => ({ key: keyOf(`a-${n}`), node: `a-${n}`, sinceMs: 0 }));
-    const stopped = { kind: 'stops', instances, max: 5, diskGib: 128, diskTier: undefined, startsClosed } as const;
+    const stopped = {
+      kind: 'stops',
+      instances,
+      max: 5,
+      diskGib: 128,
+      diskTier: undefined,
+      diskSku: undefined,
+      startTime: undefined,
+      startsClosed,
+    } as const;
     const group = drawing(aGroup({ id: 'a', target: 0, stopped }));
     expect(growth(planFor({ groups: [group], pods: pods(5), cloud: { quotas: [quota(100, 100)] } }))).toEqual(expected);
   });

@@ -10,6 +10,7 @@ import { reduceIncrease, reduceObservation } from '../../../src/planning/state/l
 import { aCloud, aCluster, aGroup, anInstance, aNode, anObservation, aPod, aTemplate, START_MS } from '../../support/builders.ts';
 import { aPolicy } from '../../support/policy.ts';
 import { anAcceptedIncrease, aState } from '../../support/state.ts';
+import { followedSince } from '../../../src/planning/state/increases/follow-increases.ts';
 import { ownIncreases } from '../../../src/planning/state/increases/increase-records.ts';
 
 const G = nodeGroupId('g');
@@ -129,6 +130,19 @@ describe('accepted increases', () => {
     expect(awaited(ready, 3 * MINUTE + schedulerWaitMs(3) - 1)).toHaveLength(3);
     expect(awaited(ready, 3 * MINUTE + schedulerWaitMs(3))).toEqual([]);
     expect(schedulerWaitMs(3)).toBeLessThan(25 * SECOND);
+  });
+
+  it.each([
+    ['created', 0, [2 * MINUTE]],
+    ['created beside started ones', 1, [2 * MINUTE]],
+    ['all started', 2, undefined],
+  ])('say how long new nodes take, if they were %s', (_what, started, expected) => {
+    const increase = { group: G, from: 0, to: 2, version: '"1"', pods: [], cause: 'pods' as const };
+    const outcome = { kind: 'accepted', group: G, target: 2, started } as const;
+    const followed = followedSince({ increase, outcome, atMs: START_MS }, 1);
+    const asked = reduceIncrease(START, { increase, outcome, group: groupOf(0), followed }, START_MS, policy);
+    const nodes = [joined(0, MINUTE), joined(1, MINUTE)];
+    expect(look(asked, 2 * MINUTE, { target: 2, nodes }).readyTimes.get(G)).toEqual(expected);
   });
 
   it('are joined in their order: later nodes do not prolong an earlier one', () => {

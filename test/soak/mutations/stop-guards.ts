@@ -31,7 +31,21 @@ export const STOP_GUARDS: readonly GuardTable[] = [
   {
     test: 'test/azure/groups/stopped-instances.test.ts',
     quick: true,
-    guards: [{ title: 'a read from before the end of a start or a stop does not undo it', change: ['change.end !== undefined &&', ''] }],
+    guards: [
+      { title: 'a read from before the end of a start or a stop does not undo it', change: ['change.end !== undefined &&', ''] },
+      { title: 'an instance that another writer started is awaited, not replaced', change: ['known.vmId === row.value.vmId', 'false'] },
+      { title: 'an instance that an earlier process started is awaited, not replaced', change: ["=== 'up'", "=== 'stopped'"] },
+    ],
+  },
+  {
+    test: 'test/planning/state/accepted-increases.test.ts',
+    quick: true,
+    guards: [
+      {
+        title: 'nodes are ready at the time of a rule although the last ones were started, not created',
+        change: ['(followed?.started ?? 0) < Math.max(1, nodes)', 'true'],
+      },
+    ],
   },
   {
     test: 'test/planning/scale-up/quota.test.ts',

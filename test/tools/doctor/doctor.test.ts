@@ -333,6 +333,25 @@ describe('doctor', () => {
     },
   );
 
+  it('pools: nodes that are deleted although they are to be stopped, and pools whose nodes AKS may stop', async () => {
+    const stops = { scaleDownMode: 'Deallocate' } as const;
+    const pools = [
+      aPool({ name: 'good', ...stops }),
+      aPool({ name: 'sets' }),
+      aPool({ name: 'spot', ...stops, priority: 'Spot' }),
+      aPool({ name: 'single', ...stops, kind: 'vms-pool' }),
+    ];
+    const said = async (env: Readonly<Record<string, string>>): Promise<readonly string[]> =>
+      (await visit(worldOf(pools), { env })).checks
+        .filter(({ message }) => /not stopped|may stop/.test(message))
+        .map(({ message }) => message);
+    expect(await said({})).toEqual([expect.stringContaining('its scaleDownMode is Deallocate, so AKS may stop what is deleted')]);
+    expect(await said({ AZURE_DEALLOCATE: 'true' })).toEqual([
+      expect.stringContaining('Azure may refuse to start a stopped Spot instance'),
+      expect.stringContaining('its scaleDownMode is Deallocate, so AKS may stop what is deleted'),
+    ]);
+  });
+
   it('config: lists that are skipped, and what is seen later for it', async () => {
     const said = async (env: Readonly<Record<string, string>>): Promise<readonly string[]> =>
       (await visit(GOOD, { env })).checks

@@ -1,20 +1,21 @@
 /** Why one node stays or is removed: the blocker and its rule, since when, when it is checked next, what it costs, who tainted it. */
 import { podName } from '../../../domain/ids.ts';
 import type { Node } from '../../../domain/node.ts';
-import type { NodeGroup } from '../../../domain/node-group.ts';
+import { type NodeGroup, stoppedInstances } from '../../../domain/node-group.ts';
 import type { Blocker } from '../../../domain/plan.ts';
 import type { Policy } from '../../../domain/policy.ts';
 import { CPU, MEMORY } from '../../../domain/resources.ts';
 import { taintText } from '../../../domain/taints.ts';
 import { defined } from '../../../lib/defined.ts';
 import { finishAtOnce, type SlicedWork } from '../../../lib/slices.ts';
-import { type NodePrice, nodePrice } from '../../expanders/node-price.ts';
+import { diskPrice, type NodePrice, nodePrice } from '../../expanders/node-price.ts';
 import { waitedGroupsInSlices } from '../../scale-down/full-groups.ts';
 import { RemovalAdviser } from '../removal-advice/removal-advice.ts';
 import { describeRemovalAdvice, type RemovalAdvice } from '../advice/fix.ts';
 import { explainNodes, type ExplainedNode } from '../unremovable-nodes.ts';
 import { describeNodeHealth } from './node-health.ts';
 import type { AnswerInput } from './pod-answer.ts';
+import { describeStoppedNode } from './stopped-words.ts';
 import { cordonWriter, type NamedWriter, taintWriter } from './taint-writers.ts';
 
 export interface NodeAnswer {
@@ -42,6 +43,8 @@ export interface NodeAnswer {
   readonly removableAfterMs: number;
   readonly nextCheck?: string;
   readonly ready: boolean;
+  /** Since when it is known to be stopped: deallocated instead of deleted, until its pool needs nodes. Absent if it is not. */
+  readonly stoppedSince?: string;
   /** What is wrong with it: sick by its pool's rules, or left aside by AKS. Absent if nothing is. */
   readonly health?: string;
   readonly cordoned: boolean;
@@ -54,12 +57,12 @@ export interface NodeAnswer {
   readonly advice?: RemovalAdvice & { readonly text: string };
 }
 
-/** undefined: the cluster has no such node. */
+/** undefined: the cluster has no such node, and no pool has stopped one of that name. */
 export function answerNode(decided: AnswerInput, name: string): NodeAnswer | undefined {
   const { input, scaleDown, nodeWriters } = decided;
   const { observation, policy } = input;
   const node = observation.cluster.nodes.get(name);
-  if (node === undefined) return undefined;
+  if (node === undefined) return answerStopped(decided, name);
   const explained = scaleDown === undefined ? undefined : explainNodes(scaleDown, observation).find((each) => each.node === name);
   const group = observation.cloud.groups.find(({ id }) => id === observation.cloud.groupOfNode.get(name));
   const pods = observation.cluster.podsByNode.get(name) ?? [];
@@ -83,6 +86,31 @@ export function answerNode(decided: AnswerInput, name: string): NodeAnswer | und
       ...(group === undefined ? {} : nodePrice(policy.scaleUp, group)),
       advice: explained?.verdict === 'stays' ? adviseOn(name, decided) : undefined,
     }),
+  };
+}
+
+/** A stopped node is none to plans, so nothing of it is decided. undefined: no pool has stopped it. */
+function answerStopped({ input: { observation, policy } }: AnswerInput, name: string): NodeAnswer | undefined {
+  const group = observation.cloud.groups.find((each) => stoppedInstances(each).some(({ node }) => node === name));
+  const stopped = group?.stopped?.kind === 'stops' ? group.stopped : undefined;
+  const instance = stopped?.instances.find(({ node }) => node === name);
+  if (group === undefined || stopped === undefined || instance === undefined) return undefined;
+  const cost = diskPrice(policy.scaleUp, stopped.diskSku);
+  return {
+    kind: 'node',
+    name,
+    verdict: 'stays',
+    sentence: describeStoppedNode(instance, { ...stopped, cost }),
+    requested: { cpu: 0, memory: 0 },
+    removableAfterMs: group.options.unneededForMs ?? policy.scaleDown.unneededForMs,
+    ready: false,
+    cordoned: false,
+    threshold: thresholdOf(group, policy),
+    taints: [],
+    pods: [],
+    pool: group.id,
+    vmSize: group.vmSize,
+    stoppedSince: new Date(instance.sinceMs).toISOString(),
   };
 }
 

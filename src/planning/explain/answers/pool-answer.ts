@@ -170,16 +170,17 @@ type MaybeKnown =
 
 function knownOf({ input, history, remainingWrites }: AnswerInput, group: NodeGroup): Pick<PoolAnswer, MaybeKnown> {
   const { observation, state, policy } = input;
+  const readyTime = summarizeDurations(state.readyTimes.get(group.id) ?? []);
   return defined({
     paused: describePauses(group.blocks),
-    deallocation: describeStopped(group),
+    deallocation: describeStopped(group, { prices: policy.scaleUp, created: readyTime }),
     health: poolHealth({ observation, state, prices: policy.scaleUp }).find((each) => each.group === group.id)?.sentence,
     stopped: instanceListFacts(group).deallocated.length || undefined,
     ...scheduleFacts(group, { observation, state }),
     repacking: describeRepacking(group, state, policy),
     cancelling: policy.scaleDown.cancelIncreases && group.kind === 'vms-pool' ? HARDLY_CANCELLED : undefined,
     changesSince: history === undefined ? undefined : new Date(history.sinceMs).toISOString(),
-    readyTime: summarizeDurations(state.readyTimes.get(group.id) ?? []),
+    readyTime,
     target: group.target.known ? group.target.value : undefined,
     placementScore: group.placementScore,
     ...nodePrice(policy.scaleUp, group),

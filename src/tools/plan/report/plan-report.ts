@@ -3,7 +3,8 @@
  * comes from.
  */
 import { podName } from '../../../domain/ids.ts';
-import type { NodeGroup } from '../../../domain/node-group.ts';
+import { summarizeDurations } from '../../../domain/history.ts';
+import { type NodeGroup, stoppedInstances } from '../../../domain/node-group.ts';
 import type { Observation } from '../../../domain/observation.ts';
 import type { ScaleDownPlan, ScaleUpPlan } from '../../../domain/plan.ts';
 import type { Pod } from '../../../domain/pod.ts';
@@ -16,6 +17,7 @@ import { wasteRows, type WasteRow } from '../../../planning/explain/removal-advi
 import type { Advice } from '../../../planning/explain/advice/fix.ts';
 import { daemonWaits } from '../../../planning/explain/answers/daemon-waits.ts';
 import { poolHealth, type PoolHealth } from '../../../planning/explain/answers/node-health.ts';
+import { describeStopped, stoppedCost } from '../../../planning/explain/answers/stopped-words.ts';
 import { type HeadroomRow, headroomRows } from '../../../planning/explain/headroom-rows.ts';
 import { waitedGroups } from '../../../planning/scale-down/full-groups.ts';
 import { stepsAhead, type StepAhead } from '../../../planning/explain/schedule-text.ts';
@@ -48,6 +50,8 @@ export interface PlanReport {
   readonly scaleUp: ScaleUpReport;
   /** Room that is kept free by configuration. Absent if none is configured. */
   readonly headroom?: readonly HeadroomRow[];
+  /** What becomes of removed nodes where they are to be stopped (azure.deallocate). Absent where it is off. */
+  readonly stopped?: readonly PoolStops[];
   /** Pools with nodes that are sick or left aside by AKS. Absent if there are none. */
   readonly health?: readonly PoolHealth[];
   /** The workload of each pod without a node, by the pod's name; pods without a workload are absent. */
@@ -59,6 +63,16 @@ export interface PlanReport {
   /** What repacking would save in every pool, with what is removed anyway. */
   readonly repacking: RepackingDocument;
   readonly notes?: readonly string[];
+}
+
+interface PoolStops {
+  readonly group: string;
+  /** Instances that are stopped now. */
+  readonly instances: number;
+  /** What their disks cost, in the currency of the prices. Absent if none is stopped, or the price is not known. */
+  readonly perHour?: number;
+  /** Without a full stop. */
+  readonly sentence: string;
 }
 
 interface PoolSchedule {
@@ -105,6 +119,7 @@ export function planReport(input: PlanInput): PlanReport {
   const lacks =
     file === undefined ? [] : missingKinds({ file, scaleDown, observation, freesNodes: waste.some(({ fix }) => fix !== undefined) });
   const headroom = headroomRows(input, scaleUp);
+  const stopped = stopsOf(input);
   const health = poolHealth({ ...input, prices: policy.scaleUp });
   const hasBoth = growth.increases.length > 0 && removals.removals.length > 0;
   return {
@@ -115,6 +130,7 @@ export function planReport(input: PlanInput): PlanReport {
     ...(input.scheduleForMs === undefined ? {} : { schedule: schedulesIn(input, input.scheduleForMs) }),
     scaleUp: growth,
     ...(headroom.length === 0 ? {} : { headroom }),
+    ...(stopped.length === 0 ? {} : { stopped }),
     ...(health.length === 0 ? {} : { health }),
     owners: ownersOf(scaleUp),
     scaleDown: removals,
@@ -135,6 +151,19 @@ function ownersOf({ verdicts }: ScaleUpPlan): PlanReport['owners'] {
 function poolOf(group: NodeGroup, prices: PriceSources): PoolReport {
   const { id, vmSize, zones, target, maxSize } = group;
   return { group: id, vmSize, zones, ...(target.known ? { target: target.value } : {}), max: maxSize, ...nodePrice(prices, group) };
+}
+
+function stopsOf({ observation, state, policy: { scaleUp: prices }, currency }: PlanInput): readonly PoolStops[] {
+  return observation.cloud.groups
+    .flatMap((group) => {
+      const created = summarizeDurations(state.readyTimes.get(group.id) ?? []);
+      const sentence = describeStopped(group, { prices, currency, created });
+      if (sentence === undefined) return [];
+      return [
+        { group: group.id, instances: stoppedInstances(group).length, sentence, ...defined({ perHour: stoppedCost(group, prices) }) },
+      ];
+    })
+    .sort(compareBy(({ group, instances }) => `${instances > 0 ? 0 : 1} ${group}`));
 }
 
 function schedulesIn(input: PlanInput, forMs: number): readonly PoolSchedule[] {

@@ -26,6 +26,7 @@ export function renderPlan(report: PlanReport, options: TextOptions): string {
     increaseTable(report, options),
     placeTable(report, options),
     headroomTable(report, options),
+    stoppedTable(report, options),
     healthTable(report, options),
     pendingTable(report, options),
     poolTable(report, options),
@@ -167,6 +168,12 @@ function placeTable(report: PlanReport, options: TextOptions): string {
 function headroomTable({ headroom = [] }: PlanReport, options: TextOptions): string {
   const rows = headroom.map(({ group, sentence }) => [group ?? 'the cluster', sentence]);
   const columns: readonly Column[] = [text('HEADROOM OF'), { ...text('KEPT FREE'), flex: 'wrap' }];
+  return cutTable({ columns, rows, others: (hidden) => [`${hidden.length} others`, MORE], most: MOST.places }, options);
+}
+
+function stoppedTable({ stopped = [] }: PlanReport, options: TextOptions): string {
+  const rows = stopped.map(({ group, sentence }) => [group, sentence]);
+  const columns: readonly Column[] = [text('REMOVED NODES OF'), { ...text('STOPPED'), flex: 'wrap' }];
   return cutTable({ columns, rows, others: (hidden) => [`${hidden.length} others`, MORE], most: MOST.places }, options);
 }
 

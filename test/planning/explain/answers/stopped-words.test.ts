@@ -1,9 +1,20 @@
 import { describe, expect, it } from 'vitest';
+import { NO_PRICES } from '../../../../src/domain/policy.ts';
 import { describeStopped } from '../../../../src/planning/explain/answers/stopped-words.ts';
 import { keyOf, START_MS } from '../../../support/builders.ts';
 
 const instance = (node: string, sinceMs: number) => ({ key: keyOf(node), node, sinceMs });
-const stops = { kind: 'stops', instances: [], max: 10, diskGib: 128, diskTier: 'Premium_LRS', startsClosed: undefined } as const;
+const stops = {
+  kind: 'stops',
+  instances: [],
+  max: 10,
+  diskGib: 128,
+  diskTier: 'Premium_LRS',
+  diskSku: 'P10 LRS',
+  startTime: undefined,
+  startsClosed: undefined,
+} as const;
+const prices = { ...NO_PRICES, prices: { 'p10 lrs': 0.027 } };
 const since = new Date(START_MS).toISOString();
 
 describe('what becomes of removed nodes', () => {
@@ -18,7 +29,17 @@ describe('what becomes of removed nodes', () => {
     [
       'since when one is stopped, and what is billed',
       { ...stops, instances: [instance('a', START_MS)] },
-      `1 of at most 10 instances stopped; the oldest since ${since} or before; Azure bills its OS disk of 128 GiB (Premium_LRS) and no VM; the next increase starts them first`,
+      `1 of at most 10 instances stopped; the oldest since ${since} or before; Azure bills its OS disk of 128 GiB (Premium_LRS) and no VM: 0.027 per hour; the next increase starts them first`,
+    ],
+    [
+      'how long a start took, beside a creation',
+      { ...stops, startTime: { count: 3, p50Ms: 42_000, p90Ms: 50_000 } },
+      '0 of at most 10 instances stopped; a start takes 42 s, a new node 3 min',
+    ],
+    [
+      'which price is missing',
+      { ...stops, diskSku: 'P15 LRS', instances: [instance('a', START_MS), instance('b', START_MS)] },
+      `2 of at most 10 instances stopped; the oldest since ${since} or before; Azure bills 2 OS disks of 128 GiB (Premium_LRS) and no VM, at a price that is not known (P15 LRS); the next increase starts them first`,
     ],
     [
       'why none is started for a while',
@@ -26,12 +47,13 @@ describe('what becomes of removed nodes', () => {
         ...stops,
         diskGib: undefined,
         diskTier: undefined,
+        diskSku: undefined,
         instances: [instance('a', START_MS + 1), instance('b', START_MS)],
         startsClosed: { untilMs: START_MS, message: 'AllocationFailed: no' },
       },
       `2 of at most 10 instances stopped; the oldest since ${since} or before; Azure bills 2 OS disks and no VM; new instances are created until ${since}, since a start failed: AllocationFailed: no`,
     ],
   ])('says %s', (_what, stopped, expected) => {
-    expect(describeStopped({ stopped })).toBe(expected);
+    expect(describeStopped({ stopped }, { prices, created: { count: 1, p50Ms: 180_000, p90Ms: 180_000 } })).toBe(expected);
   });
 });

@@ -12,6 +12,7 @@ import { refuseByCondition } from '../http/preconditions.ts';
 import { protectionOf, refuseProtected } from './instance-protection.ts';
 import { setKey } from './set-capacity.ts';
 import { setOf } from './scale-sets.ts';
+import { checkStop } from '../state/write-safety-rules.ts';
 import { etagText, type ArmWorld, type Operation, type ScaleSet } from '../state/arm-state.ts';
 import type { Vm } from '../state/vm.ts';
 
@@ -70,6 +71,7 @@ export function applyAction(
     return armError(409, 'OperationNotAllowed', message);
   }
   const moving = vms.filter((vm) => vm.provisioningState !== 'Deleting' && concerns(vm));
+  if (name === 'deallocate' && set !== undefined) checkStop(world, set, { principal: request.principal, vms: moving });
   for (const vm of moving) begin(world, vm);
   const { retryAfterSeconds } = world.knobs;
   const operation = beginOperation(world, {

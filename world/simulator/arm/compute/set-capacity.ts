@@ -10,7 +10,7 @@ import { type ScaleSet, capacityOf, goalOf, later, sizeOf, type ArmWorld, type O
 import { quotaShortage } from '../state/stock-and-quota.ts';
 import type { Vm } from '../state/vm.ts';
 import { recordSetChange } from '../state/world-events-journal.ts';
-import { minimumFor, checkCapacityWrite, checkRemoval, recordDelete } from '../state/write-safety-rules.ts';
+import { minimumFor, checkCapacityWrite, checkRemoval, recordDelete, stoppedIn } from '../state/write-safety-rules.ts';
 import { growSet } from './create-vm.ts';
 import { protectionOf } from './instance-protection.ts';
 import { beginOperation, preemptScaling } from './operations.ts';
@@ -148,7 +148,8 @@ export function acceptRemoval(world: ArmWorld, set: ScaleSet, { vms, forced, pri
   const fresh = vms.filter((vm) => vm.provisioningState !== 'Deleting');
   const leaving = fresh.filter((vm) => !vm.surplus).length;
   const after = Math.max(0, goalOf(set) - leaving);
-  checkRemoval(world, { name: set.name, min: minimumFor(set, principal) }, { principal, vms: fresh, capacityAfter: after, named });
+  const running = after - stoppedIn(world, set, fresh);
+  checkRemoval(world, { name: set.name, min: minimumFor(set, principal) }, { principal, vms: fresh, capacityAfter: running, named });
   const fall = fresh.length === 0 ? () => undefined : lowerCapacity(world, set, { by: leaving, principal });
   for (const vm of fresh) beginRemoval(world, vm, { forced, principal: principal.clientId });
   return beginOperation(world, {

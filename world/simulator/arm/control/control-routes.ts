@@ -18,6 +18,7 @@ interface ControlRoute {
 const EVENTS = [
   'foreignScale',
   'foreignDelete',
+  'foreignPower',
   'evict',
   'hang',
   'repair',

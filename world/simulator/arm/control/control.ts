@@ -6,7 +6,7 @@ import type { Violation } from '../../base/write-safety.ts';
 import { createBackgroundActors, type BackgroundActorOptions } from '../faults/background-actors.ts';
 import { VirtualSimClock, type RealSimClock } from '../../base/sim-clock.ts';
 import { raiseIncident, type IncidentRequest } from '../faults/raise-incident.ts';
-import { deleteAsForeigner, scaleAsForeigner, type ForeignChange } from '../faults/concurrent-writers.ts';
+import { changePowerAsForeigner, deleteAsForeigner, scaleAsForeigner, type ForeignChange } from '../faults/concurrent-writers.ts';
 import { isVmsPool, manualScale, poolSize } from '../state/agent-pool-document.ts';
 import { reconcilePool } from '../aks/agent-pools.ts';
 import { isIdle } from '../aks/agent-pool-validation.ts';
@@ -206,6 +206,7 @@ function raiseOnSet(world: ArmWorld, agentPool: AgentPool, event: ScaleSetEvent)
   if (set === undefined) return `pool "${agentPool.name}" has no scale set`;
   if ('foreignScale' in event) return raiseForeignScale(world, set, event.foreignScale);
   if ('foreignDelete' in event) return deleteAsForeigner(world, set, event.foreignDelete.instanceIds);
+  if ('foreignPower' in event) return changePowerAsForeigner(world, set, event.foreignPower.action, event.foreignPower.count);
   if ('repair' in event) return repairInstance(world, set, event.repair.instanceId);
   if ('preempt' in event) return preemptSet(world, set);
   if ('failSet' in event) return failSet(world, set);

@@ -1,6 +1,8 @@
 /** Writers other than the client under test. They make real changes through the same code. */
 import { FOREIGN_WRITER } from '../http/principals.ts';
-import { acceptRemoval, affordable, writeCapacity } from '../compute/set-capacity.ts';
+import { beginOperation } from '../compute/operations.ts';
+import { acceptRemoval, affordable, livingVms, setKey, writeCapacity } from '../compute/set-capacity.ts';
+import { deallocateVm, startVm } from '../compute/vm-lifecycle.ts';
 import { recordSetChange } from '../state/world-events-journal.ts';
 import { capacityOf, type ArmWorld, type ScaleSet } from '../state/arm-state.ts';
 
@@ -27,6 +29,26 @@ export function deleteAsForeigner(world: ArmWorld, set: ScaleSet, instanceIds: r
   if (vms.length < instanceIds.length) return `an instance to delete does not exist in pool "${set.pool.name}"`;
   const { id } = acceptRemoval(world, set, { vms, forced: false, principal: FOREIGN_WRITER, named: true });
   recordSetChange(world, set, { why: 'foreignDelete', principal: FOREIGN_WRITER, before, opId: id });
+  return undefined;
+}
+
+/** Starts or deallocates instances as a person with the CLI would. @returns why nothing was done, or undefined. */
+export function changePowerAsForeigner(world: ArmWorld, set: ScaleSet, action: 'start' | 'deallocate', count = 1): string | undefined {
+  const from = action === 'start' ? 'deallocated' : 'running';
+  const vms = livingVms(set)
+    .filter(({ power }) => power === from)
+    .slice(0, count);
+  if (vms.length < count) return `pool "${set.pool.name}" has no ${count} instances that are ${from}`;
+  for (const vm of vms) (action === 'start' ? startVm : deallocateVm)(world, vm);
+  const { id } = beginOperation(world, {
+    kind: action,
+    pool: set.pool.name,
+    setKey: setKey(set),
+    principal: FOREIGN_WRITER.clientId,
+    pending: vms,
+    retryAfterSeconds: world.knobs.retryAfterSeconds.deallocate,
+  });
+  recordSetChange(world, set, { why: 'foreignPower', principal: FOREIGN_WRITER, before: capacityOf(set), opId: id });
   return undefined;
 }
 

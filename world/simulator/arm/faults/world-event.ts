@@ -15,6 +15,8 @@ export type WorldEvent =
     }
   /** Another writer deletes these instances of a scale set. Its capacity falls with them. */
   | { readonly foreignDelete: { readonly pool: string; readonly instanceIds: readonly string[] } }
+  /** Another writer starts the deallocated instances of a scale set, or deallocates running ones: the oldest, `count` of them (default 1). */
+  | { readonly foreignPower: { readonly pool: string; readonly action: 'start' | 'deallocate'; readonly count?: number } }
   /**
    * Spot VMs are evicted, the newest first. After the announcement they are deleted and the capacity falls, or they are
    * deallocated.

@@ -32,7 +32,9 @@ export function listRetailPrices(world: ArmWorld, request: ArmRequest): ArmReply
   if (rate === undefined || wanted === undefined || !Number.isInteger(skip) || skip < 0) {
     return { status: 400, body: { Error: { Code: 'BadRequest', Message: 'Invalid OData parameters supplied' } } };
   }
-  const all = [...VM_SIZES.values()].flatMap((size) => metersOf(world.spec, size, { currency, rate }));
+  const all = [...VM_SIZES.values()]
+    .flatMap((size) => metersOf(world.spec, size, { currency, rate }))
+    .concat(diskMeters(world.spec, { currency, rate }));
   const matching = all.filter((item) => wanted.every(([field, value]) => item[field === 'priceType' ? 'type' : field] === value));
   const page = matching.slice(skip, skip + world.knobs.retailPageSize);
   const end = skip + page.length;
@@ -105,6 +107,45 @@ function metersOf(
     meter(series, '', linux * 8760 * 0.6, { type: 'Reservation', reservationTerm: '1 Year' }),
     meter(`${series} Windows`, '', linux, { type: 'DevTestConsumption' }),
   ];
+}
+
+/** US dollars per month of premium SSDs with local redundancy, by SKU. */
+const DISKS: readonly (readonly [sku: string, price: number])[] = [
+  ['P4', 5.28],
+  ['P6', 10.21],
+  ['P10', 19.71],
+  ['P15', 38.02],
+  ['P20', 73.22],
+  ['P30', 135.17],
+];
+
+/** A managed disk has a meter by the month, and others of the same SKU that are not its price. */
+function diskMeters(
+  { location: region }: Pick<WorldSpec, 'location'>,
+  { currency, rate }: { readonly currency: string; readonly rate: number },
+): readonly Readonly<Record<string, Json>>[] {
+  const productName = 'Premium SSD Managed Disks';
+  return DISKS.flatMap(([sku, price]) =>
+    [
+      { meterName: `${sku} LRS Disk`, unitOfMeasure: '1/Month', price },
+      { meterName: `${sku} LRS Disk Mount`, unitOfMeasure: '1/Month', price: price / 10 },
+    ].map(({ price: inDollars, ...meter }) => ({
+      currencyCode: currency,
+      tierMinimumUnits: 0,
+      retailPrice: rounded(inDollars * rate),
+      unitPrice: rounded(inDollars * rate),
+      armRegionName: region,
+      location: region,
+      effectiveStartDate: SINCE,
+      productName,
+      skuName: `${sku} LRS`,
+      serviceName: 'Storage',
+      serviceFamily: 'Storage',
+      type: 'Consumption',
+      isPrimaryMeterRegion: true,
+      ...meter,
+    })),
+  );
 }
 
 /** A price in the currency of the request, as US dollars. */

@@ -109,11 +109,20 @@ export function checkRemoval(world: ArmWorld, owner: { readonly name: string; re
   }
 }
 
+/** Checks that a client stops no VM below the minimum, which counts those that run. Failed VMs may be stopped below it. */
+export function checkStop(world: ArmWorld, set: ScaleSet, { principal, vms }: Pick<Removal, 'principal' | 'vms'>): void {
+  const runs = ({ power, provisioningState }: Vm): boolean =>
+    provisioningState !== 'Deleting' && power !== 'deallocated' && power !== 'deallocating';
+  const left = [...set.vms.values()].filter((vm) => runs(vm) && !vms.includes(vm)).length;
+  const owner = { name: set.name, min: minimumFor(set, principal) };
+  checkRemoval(world, owner, { principal, vms, capacityAfter: left, named: true });
+}
+
 /** VMs that count in the capacity and not as nodes: AKS leaves them out of the count of a pool that deallocates. */
-function stoppedIn(world: ArmWorld, set: ScaleSet): number {
+export function stoppedIn(world: ArmWorld, set: ScaleSet, leaving: readonly Vm[] = []): number {
   const pool = world.agentPools.get(set.pool.name.toLowerCase());
   if (pick(pool?.properties, 'scaleDownMode') !== 'Deallocate') return 0;
-  return [...set.vms.values()].filter(({ power }) => power === 'deallocated' || power === 'deallocating').length;
+  return [...set.vms.values()].filter((vm) => (vm.power === 'deallocated' || vm.power === 'deallocating') && !leaving.includes(vm)).length;
 }
 
 /** Records the capacity change of a delete. A foreign delete counts as another writer's change. */

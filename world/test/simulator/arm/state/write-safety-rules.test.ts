@@ -15,6 +15,9 @@ async function rulesAfter(
 const remove = async (rig: Rig, ids: readonly string[]): Promise<void> => {
   await rig.call('POST', `${setPath(rig, 'a', '/delete')}?${VERSION}`, { body: { instanceIds: ids } });
 };
+const stop = async (rig: Rig, ids: readonly string[]): Promise<void> => {
+  await rig.call('POST', `${setPath(rig, 'a', '/deallocate')}?${VERSION}`, { body: { vmInstanceIDs: ids, instanceIds: ids } });
+};
 const read = async (rig: Rig): Promise<void> => {
   await rig.call('GET', `${setPath(rig, 'a')}?${VERSION}`);
 };
@@ -138,6 +141,35 @@ describe('write judge', () => {
     },
     { what: 'a delete down to the minimum', act: (rig) => remove(rig, ['0']), rules: [] },
     { what: 'a delete below the minimum', act: (rig) => remove(rig, ['0', '1']), rules: ['below-min'] },
+    { what: 'a stop down to the minimum', act: (rig) => stop(rig, ['0']), rules: [] },
+    { what: 'a stop below the minimum', act: (rig) => stop(rig, ['0', '1']), rules: ['below-min'] },
+    {
+      what: 'a stop of what is stopped already, and a person who stops the rest',
+      act: async (rig) => {
+        await stop(rig, ['0']);
+        await stop(rig, ['0']);
+        rig.arm.control.raise({ foreignPower: { pool: 'a', action: 'deallocate' } });
+      },
+      rules: [],
+    },
+    {
+      what: 'a delete for whose minimum a stopped machine would have to stand in',
+      pool: { count: 3, min: 2, scaleDownMode: 'Deallocate' },
+      act: async (rig) => {
+        await stop(rig, ['0']);
+        await remove(rig, ['1']);
+      },
+      rules: ['below-min'],
+    },
+    {
+      what: 'a delete of a stopped machine at the minimum',
+      pool: { count: 3, min: 2, scaleDownMode: 'Deallocate' },
+      act: async (rig) => {
+        await stop(rig, ['0']);
+        await remove(rig, ['0']);
+      },
+      rules: [],
+    },
     {
       what: 'a delete that meets a scale-in which the client could not have read: ARM takes no condition on a delete',
       pool: { count: 3, min: 1 },
