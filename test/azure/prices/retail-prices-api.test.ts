@@ -20,9 +20,17 @@ const read = (...items: readonly unknown[]) => pricesOf(items, { vmSize: 'Standa
 
 describe('meters of managed disks', () => {
   const disk = {
-    ...{ currencyCode: 'USD', tierMinimumUnits: 0, retailPrice: 19.71, effectiveStartDate: '2022-01-01T00:00:00Z' },
-    ...{ productName: 'Premium SSD Managed Disks', skuName: 'P10 LRS', meterName: 'P10 LRS Disk', serviceName: 'Storage' },
-    ...{ unitOfMeasure: '1/Month', type: 'Consumption', isPrimaryMeterRegion: true },
+    currencyCode: 'USD',
+    tierMinimumUnits: 0,
+    retailPrice: 19.71,
+    effectiveStartDate: '2022-01-01T00:00:00Z',
+    productName: 'Premium SSD Managed Disks',
+    skuName: 'P10 LRS',
+    meterName: 'P10 LRS Disk',
+    serviceName: 'Storage',
+    unitOfMeasure: '1/Month',
+    type: 'Consumption',
+    isPrimaryMeterRegion: true,
   };
   it.each<[string, object, object]>([
     ['by the month', {}, { disk: 0.027 }],
