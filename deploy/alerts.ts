@@ -124,6 +124,17 @@ const ALERTS: readonly Alert[] = [
       'nor removed meanwhile. The event NodeGroupHeld and the status ConfigMap name the pool and the state.',
   },
   {
+    name: 'RemovalsWait',
+    severity: 'warning',
+    for: '60m',
+    // A pause has an end. Where it has none, something that says when it ends cannot be read.
+    expr: `max ${BY.replace(')', ', node_group)')} (aks_autoscaler_node_group_paused_until_timestamp_seconds{direction="scale-down"}) == Inf`,
+    summary: 'No node of {{ $labels.node_group }} is removed, and nothing says until when.',
+    description:
+      "AKS's maintenance windows, or the pause of a person, cannot be read for an hour, and what they say decides whether nodes may go. " +
+      'The pool still grows. explain pool, an event and the log name the reason.',
+  },
+  {
     name: 'GpusIdle',
     severity: 'warning',
     for: '60m',

@@ -53,8 +53,8 @@ describe('the alerts', async () => {
     expect(expr.match(/\b(?:sum|max|min|avg|count|group) by \(cluster, /g) ?? []).toHaveLength(aggregations.length);
   });
 
-  it('has nine rules, each with a severity, a time, a summary and a runbook', () => {
-    expect(RULES).toHaveLength(9);
+  it('has ten rules, each with a severity, a time, a summary and a runbook', () => {
+    expect(RULES).toHaveLength(10);
     for (const { alert, labels, annotations, for: lasting } of RULES) {
       expect(['critical', 'warning']).toContain(labels.severity);
       expect(lasting).toMatch(/^\d+m$/);
@@ -85,6 +85,7 @@ describe('the alerts', async () => {
       'aks_autoscaler_cache_agent_last_success_timestamp_seconds kind': ['scaleSets', 'instances', 'vms', 'agentPools'],
       'aks_autoscaler_node_group_drift kind': ['instances', 'nodes', 'agent-pool'],
       'aks_autoscaler_node_group_size kind': ['target'],
+      'aks_autoscaler_node_group_paused_until_timestamp_seconds direction': ['scale-down'],
     });
     const agents = text('src', 'azure', 'agents', 'agents.ts');
     for (const kind of ['scaleSets', 'instances', 'vms', 'agentPools']) expect(agents).toContain(`kind: '${kind}', order:`);

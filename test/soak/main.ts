@@ -10,7 +10,7 @@
  * `npm run soak -- --fleet N [--first S] [--json]`: N clusters of one subscription, with a shared store and without one.
  * `npm run soak -- --store-chaos N [--first S]`: N clusters that share a real Redis server, which fails in every way.
  * `npm run soak -- --properties N`: N times as many cases as in `npm test`, for the properties that take seconds.
- * `npm run soak -- --weeks DAYS`: so many days of the two weeks in which clocks change, for schedules.
+ * `npm run soak -- --weeks DAYS`: so many days of the two weeks in which clocks change, for schedules; `short`: the days around the changes.
  * `--trace FILE`, with any of these: everything that happens in the worlds, a line each. Two runs of a seed write the same.
  * `npm run soak -- --mutations [--quick] [--guard TEXT]`: removes each guard of the daemon in turn, and names what notices.
  */
@@ -62,7 +62,7 @@ function print(line: string): void {
 
 if (process.send === undefined) {
   if (values.properties !== undefined) process.exitCode = runProperties(Number(values.properties));
-  else if (values.weeks !== undefined) process.exitCode = await runWeeks(Number(values.weeks), print);
+  else if (values.weeks !== undefined) process.exitCode = await runWeeks(values.weeks === 'short' ? 'short' : Number(values.weeks), print);
   else if (values.idle !== undefined) process.exitCode = await removeIdleNodes(Number(values.idle), print);
   else if (values.fleet !== undefined) process.exitCode = await runFleet(fleetOrder(values.fleet), print);
   else if (values['store-chaos'] !== undefined)

@@ -136,7 +136,9 @@ async function fromFiles(given: PlanSources, manifests: readonly FileObject[], t
   const shared = createPodProjection(names, { affinity: loaded.policy.scaleUp.expanders.includes('preferences') });
   const content = await readCluster(clusterFile, new ObjectCollector(shared), terminal);
   const { objects } = content;
-  const nowMs = givenMs ?? content.newestMs;
+  // Rules at the epoch are of no use.
+  const isTimeless = givenMs === undefined && content.newestMs <= 0 && loaded.schedules.rules.length > 0;
+  const nowMs = givenMs ?? (isTimeless ? systemClock.now() : content.newestMs);
   // Objects of the cluster come last: they override manifests of the same name.
   const conditions = new Set(loaded.nodeGroupOptions.flatMap(({ options }) => (options.sickNodes?.conditions ?? []).map(conditionText)));
   const reader = createObjectReader(names, [...manifests.filter(affectsPods), ...objects], { nowMs, taints, conditions, pods: shared });
@@ -161,7 +163,11 @@ async function fromFiles(given: PlanSources, manifests: readonly FileObject[], t
       names,
       assumedOwnerKinds,
       deletedPods,
-      source: given.now === undefined ? 'the newest time in the file' : 'as given with --now',
+      source: isTimeless
+        ? 'now, since the file has no time'
+        : given.now === undefined
+          ? 'the newest time in the file'
+          : 'as given with --now',
       file: { kinds: content.kinds, unrankedPods: content.podObjects.filter((pod) => isUnranked(pod, reader)).length },
       ...currencyOf(loaded),
     },

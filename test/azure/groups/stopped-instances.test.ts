@@ -133,7 +133,7 @@ describe('starts of a group', () => {
 describe('an instance that others started', () => {
   const old = { ready: false, sinceMs: START_MS - MINUTE };
 
-  it('is awaited from when this process saw it run, and counts as stopped anew when it is stopped again', () => {
+  it('is awaited from when this process saw it run, and counts as stopped from then on when it is stopped again', () => {
     const { clock, show, stopped } = setUp();
     show(row('0', 'deallocated'));
     expect(stopped.sinceMs(row('0', 'deallocated'))).toBe(START_MS);

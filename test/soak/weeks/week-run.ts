@@ -1,6 +1,7 @@
 /**
- * `npm run soak -- --weeks N`: weeks of whole loops over a change of daylight saving, with a holiday, a new leader at the minute of a rule each
+ * `npm run soak -- --weeks DAYS`: weeks of whole loops over a change of daylight saving, with a holiday, a new leader at the minute of a rule each
  * morning, and a downtime over the end of a rule. Judged minute by minute by the clocks of the zone, as the platform's locale text has them.
+ * `--weeks short`: the three days around each change, with few loops, for the gate.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -22,14 +23,24 @@ interface WeekResult {
   readonly problems: readonly string[];
 }
 
-/** The weeks begin on Thursdays: a change of clocks comes on the Sunday. */
+/** How much of a week, and how often it is looked at. */
+interface Pace {
+  readonly hours: number;
+  /** Minutes. Loops are as far apart, and so are looks. */
+  readonly scan: number;
+  readonly look: number;
+}
+
+/** A week begins on a Thursday: a change of clocks comes on the Sunday. The short one begins on the eve of that. */
 const WEEKS = [
-  { from: '2026-03-26T00:00Z', holiday: '2026-03-30' },
-  { from: '2026-10-22T00:00Z', holiday: '2026-10-26' },
+  { from: '2026-03-26T00:00Z', eve: '2026-03-28T22:00Z', holiday: '2026-03-30' },
+  { from: '2026-10-22T00:00Z', eve: '2026-10-24T22:00Z', holiday: '2026-10-26' },
 ] as const;
 
-const rulesOf = (holiday: string): string => `schedules:
+/** Loops that are far apart request nodes later: they have more time. */
+const rulesOf = (holiday: string, scan: number): string => `schedules:
   zone: ${ZONE}
+  ahead: ${2 * (scan - 2)}m
   rules:
     - {pools: [office], days: Mon-Fri, except: "${holiday}", from: "07:30", to: "19:30", min: 4}
     - {pools: [night], from: "20:00", to: "06:00", scaleDown: only}
@@ -41,14 +52,19 @@ function clocksAt(atMs: number): { readonly day: string; readonly time: string; 
   return { day, time: time.slice(0, 5), weekend: [0, 6].includes(new Date(`${day}T12:00Z`).getUTCDay()) };
 }
 
-/** `days`: how much of the week. */
-async function liveWeek({ from, holiday }: (typeof WEEKS)[number], days: number): Promise<WeekResult> {
+async function liveWeek(from: string, holiday: string, { hours, scan, look }: Pace): Promise<WeekResult> {
   const folder = await mkdtemp(join(tmpdir(), 'weeks-'));
   const file = join(folder, 'config.yaml');
-  await writeFile(file, rulesOf(holiday));
+  await writeFile(file, rulesOf(holiday, scan));
   const pools = [aPool({ name: 'office', count: 1, min: 1 }), aPool({ name: 'night', count: 1, min: 1 })];
-  const flags = ['--scale-down-unneeded-time=4m', '--scale-down-delay-after-add=1m', '--scan-interval=2m', `--config=${file}`];
-  const input = { startMs: Date.parse(from), spec: worldOf(pools), flags, env: { AZURE_VMSS_CACHE_TTL: '120' }, reportsKept: 1 };
+  const flags = ['--scale-down-unneeded-time=4m', '--scale-down-delay-after-add=1m', `--scan-interval=${scan}m`, `--config=${file}`];
+  const input = {
+    startMs: Date.parse(from),
+    spec: worldOf(pools),
+    flags,
+    env: { AZURE_VMSS_CACHE_TTL: String(scan * 60) },
+    reportsKept: 1,
+  };
   const run = await VirtualRun.start(DAEMON, input);
   const problems: string[] = [];
   let [checks, upSinceMs, morningWrites, seen] = [0, run.clock.now(), 0, 0];
@@ -76,7 +92,7 @@ async function liveWeek({ from, holiday }: (typeof WEEKS)[number], days: number)
     // The new leader of each morning has the same minimum to prepare, so the nodes are ready at the time all the same.
     if (isWorkday && time >= '07:30' && time < '19:30' && run.isRunning && ready('office') < 4)
       problems.push(`${day} ${time}: ${ready('office')} of 4 nodes of office are ready`);
-    if (isUp && (!isWorkday || time < '07:20' || time >= '20:30') && ready('office') > 1)
+    if (isUp && (!isWorkday || time < (scan > 2 ? '06:50' : '07:20') || time >= '20:30') && ready('office') > 1)
       problems.push(`${day} ${time}: ${ready('office')} nodes of office are left`);
     if (time === '12:00') {
       const expected = isWorkday ? 1 : 0;
@@ -85,8 +101,8 @@ async function liveWeek({ from, holiday }: (typeof WEEKS)[number], days: number)
     }
   };
   try {
-    for (const endMs = run.clock.now() + days * 24 * HOUR; run.clock.now() < endMs;) {
-      await run.advance(MINUTE - (run.clock.now() % MINUTE));
+    for (const endMs = run.clock.now() + hours * HOUR; run.clock.now() < endMs;) {
+      await run.advance(look * MINUTE - (run.clock.now() % (look * MINUTE)));
       const { day, time } = clocksAt(run.clock.now());
       if (time === '07:25') {
         await run.stopDaemon();
@@ -110,11 +126,15 @@ async function liveWeek({ from, holiday }: (typeof WEEKS)[number], days: number)
   }
 }
 
-/** @returns the exit code. `days`: of each week. */
-export async function runWeeks(days: number, print: (line: string) => void): Promise<number> {
+/** @returns the exit code. `days`: of each week; `short`: the gate's form. */
+export async function runWeeks(days: number | 'short', print: (line: string) => void): Promise<number> {
   let bad = 0;
-  for (const week of WEEKS) {
-    const { problems, ...result } = await liveWeek(week, days);
+  for (const { from, eve, holiday } of WEEKS) {
+    const lived =
+      days === 'short'
+        ? liveWeek(eve, holiday, { hours: 72, scan: 8, look: 5 })
+        : liveWeek(from, holiday, { hours: days * 24, scan: 2, look: 1 });
+    const { problems, ...result } = await lived;
     bad += problems.length;
     print(JSON.stringify({ ...result, problems: problems.slice(0, 20) }));
   }

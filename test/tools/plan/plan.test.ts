@@ -424,6 +424,16 @@ describe('plan with schedules', () => {
     expect(schedule?.[0]?.steps[1]).toMatchObject({ local, at, min: 3 });
   });
 
+  it('takes the present time where the file has none, so that days are those to come', async () => {
+    const timeless = { ...files, 'c.json': listOf() };
+    const { asOf } = await planAnswer([...ASK, '--config=k.yaml'], timeless);
+    expect([asOf.source, Math.abs(Date.parse(asOf.time ?? '') - Date.now()) < 3_600_000]).toEqual([
+      'now, since the file has no time',
+      true,
+    ]);
+    expect((await planAnswer(ASK, timeless)).asOf.time).toBeUndefined();
+  });
+
   it('refuses a time that cannot be read', async () => {
     expect((await plan([...ask, '--schedule=soon'], files)).err).toContain('--schedule is "soon"; it must be a time such as 7d');
   });

@@ -89,7 +89,7 @@ export function answerNode(decided: AnswerInput, name: string): NodeAnswer | und
   };
 }
 
-/** A stopped node is none to plans, so nothing of it is decided. undefined: no pool has stopped it. */
+/** Plans do not see a stopped node, so nothing of it is decided. undefined: no pool has stopped it. */
 function answerStopped({ input: { observation, policy } }: AnswerInput, name: string): NodeAnswer | undefined {
   const group = observation.cloud.groups.find((each) => stoppedInstances(each).some(({ node }) => node === name));
   const stopped = group?.stopped?.kind === 'stops' ? group.stopped : undefined;
