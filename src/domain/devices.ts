@@ -27,6 +27,8 @@ export interface Device {
   readonly usualTaints?: readonly Taint[];
   /** For a partition of a device: what it consumes of the whole. */
   readonly consumes: readonly CounterConsumption[];
+  /** A pod that gets it waits until conditions of the device hold, and is not bound before. Its pool comes after all others. */
+  readonly binding?: true;
   /** If set, why the device is not supported. */
   readonly strange?: string;
 }

@@ -69,6 +69,8 @@ export interface PodShape {
   readonly nodeAffinity: readonly NodeSelectorTerm[] | undefined;
   /** Preferred node affinity. Absent if there is none, or if no expander reads it. */
   readonly preferred?: readonly PreferredTerm[];
+  /** Spread that it prefers (`ScheduleAnyway`). Only known if an expander compares what pods prefer, and absent if it has none. */
+  readonly softSpread?: readonly TopologySpreadConstraint[];
   readonly tolerations: readonly Toleration[];
   readonly hostPorts: readonly HostPort[];
   readonly topologySpread: readonly TopologySpreadConstraint[];

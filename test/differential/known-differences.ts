@@ -75,6 +75,20 @@ const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
         return isLetIn && refusals.every(({ kind }) => kind === 'insufficient-resource') && hasResizedPod(cluster, name);
       }),
   },
+  {
+    name: 'several devices of one request that differ from each other, up to 1.36',
+    why:
+      'Up to 1.36 kube-scheduler compares a device only with the last one of each request (dynamic-resource-allocation 0.36.3, constraint.go), so a request for ' +
+      'three devices with different models gets A, B and A. From 1.37 on all differ, as the API says. The planner does as the newer ones with any version: at ' +
+      'worst it says of a pod that is placed a moment later that nothing helps.',
+    explains: ({ cluster, scheduler, minor = '' }, { reasons }) =>
+      minor.localeCompare('1.37', 'en', { numeric: true }) < 0 &&
+      cluster.some((object) => JSON.stringify(object['spec'] ?? {}).includes('"distinctAttribute"')) &&
+      [...reasons].every(([name, refusals]) => {
+        const isLetIn = scheduler.includes(name);
+        return isLetIn === (refusals.length === 0) || (isLetIn && refusals.every(({ kind }) => kind === 'device'));
+      }),
+  },
 ];
 
 /** Whether a pod on the node has several containers, one of which has other requests than it wants. */

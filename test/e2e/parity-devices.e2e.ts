@@ -1,8 +1,12 @@
-/** The planner's "fits" is kube-scheduler's, where pods claim devices. */
+/**
+ * The planner's "fits" is kube-scheduler's, where pods claim devices, alone and with all other rules. For the figure over 10,000 pods:
+ * `PARITY_CLUSTERS=10080 npm run test:e2e -- test/e2e/parity-devices.e2e.ts -t 'everything at once'`.
+ */
 import { describe, it } from 'vitest';
 import { CLUSTERS, expectAgreement, LIMIT_MS, SEED } from './parity/agreement.ts';
 import { askedScheduler } from './parity/asked-scheduler.ts';
 import { randomDeviceQuestions } from './parity/random-device-cases.ts';
+import { randomQuestionsAboutEverything } from './parity/random-everything-cases.ts';
 
 const scheduler = askedScheduler();
 
@@ -11,5 +15,11 @@ describe('kube-scheduler and the planner agree on which nodes let a pod in that 
     'for 500 pods with claims of their own and shared ones',
     () => expectAgreement(scheduler(), randomDeviceQuestions(SEED, Math.ceil(CLUSTERS / 4)), 'devices'),
     LIMIT_MS,
+  );
+
+  it(
+    'for 250 pods with everything at once: rules, volumes, resizes, priorities and devices',
+    () => expectAgreement(scheduler(), randomQuestionsAboutEverything(SEED, Math.ceil(CLUSTERS / 12)), 'everything'),
+    LIMIT_MS * 4,
   );
 });

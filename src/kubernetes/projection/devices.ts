@@ -140,6 +140,7 @@ function projectDevice(
       set: counterSet,
       counters: amounts(counters),
     })),
+    ...((json.bindingConditions?.length ?? 0) > 0 ? { binding: true as const } : {}),
     ...defined({ strange }),
   };
 }
@@ -186,7 +187,6 @@ export function withTaintRules(slice: Slice, rules: readonly DeviceTaintRule[]):
 /** The unsupported part of a device, if any: without it the device cannot be allocated here. */
 function unsupportedDevice(json: DeviceJson): string | undefined {
   if (json.allowMultipleAllocations === true) return 'is shared by parts of its capacity (allowMultipleAllocations)';
-  if (json.bindsToNode === true || (json.bindingConditions?.length ?? 0) > 0) return 'is bound only under conditions (bindingConditions)';
   if (json.nodeName !== undefined || json.nodeSelector !== undefined || json.allNodes === true) return 'names its nodes itself';
   return undefined;
 }

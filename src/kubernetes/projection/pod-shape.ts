@@ -23,7 +23,7 @@ import { defined } from '../../lib/defined.ts';
 export interface SoftOptions {
   /** Whether a pod has spread constraints that are all soft. */
   readonly spread?: boolean;
-  /** The node affinity that it prefers. */
+  /** The node affinity and the spread that it prefers. */
   readonly affinity?: boolean;
 }
 
@@ -127,7 +127,7 @@ export function projectShape(pod: PodJson, names: ResourceNames, soft: SoftOptio
     hostPorts: hostPorts(spec),
     topologySpread: spreadConstraints(spec.topologySpreadConstraints ?? [], labels),
     ...(soft.spread === true ? ownSpread(spec) : {}),
-    ...(soft.affinity === true ? preferred(spec) : {}),
+    ...(soft.affinity === true ? { ...preferred(spec), ...softSpread(spec, labels) } : {}),
     podAffinity: affinityTerms(spec.affinity?.podAffinity?.requiredDuringSchedulingIgnoredDuringExecution, { namespace, labels }),
     podAntiAffinity: affinityTerms(spec.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution, { namespace, labels }),
     priority: spec.priority,
@@ -165,6 +165,11 @@ function withDisks(requests: Resources, { spec = {} }: PodJson, names: ResourceN
 
 function ownSpread({ topologySpreadConstraints }: PodSpecJson): Pick<PodShape, 'ownSpread'> {
   return (topologySpreadConstraints ?? []).length === 0 ? {} : { ownSpread: true };
+}
+
+function softSpread({ topologySpreadConstraints }: PodSpecJson, labels: Labels): Pick<PodShape, 'softSpread'> {
+  const soft = spreadConstraints(topologySpreadConstraints ?? [], labels, true);
+  return soft.length === 0 ? {} : { softSpread: soft };
 }
 
 function preferred({ affinity }: PodSpecJson): Pick<PodShape, 'preferred'> {

@@ -57,9 +57,10 @@ export function nodeSelectorTerm(json: NodeSelectorTermJson): NodeSelectorTerm {
 }
 
 /** Only `DoNotSchedule` counts; the soft kind is left out. */
-export function spreadConstraints(json: readonly SpreadJson[], labels: Labels): readonly TopologySpreadConstraint[] {
+/** @param isSoft those that the pod prefers, not those that it requires. */
+export function spreadConstraints(json: readonly SpreadJson[], labels: Labels, isSoft = false): readonly TopologySpreadConstraint[] {
   return json
-    .filter(({ whenUnsatisfiable }) => whenUnsatisfiable !== 'ScheduleAnyway')
+    .filter(({ whenUnsatisfiable }) => (whenUnsatisfiable === 'ScheduleAnyway') === isSoft)
     .map((constraint) => ({
       topologyKey: constraint.topologyKey ?? '',
       maxSkew: constraint.maxSkew ?? 1,

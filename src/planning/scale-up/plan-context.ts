@@ -61,7 +61,7 @@ export function makeScaleUpContext(input: ScaleUpInput, pods: PodsToPlace): Scal
     exclude: input.exclude ?? new Set<NodeGroupId>(),
     unhealthy: unhealthyGroups(observation, state, policy),
   };
-  const scoring = createScoring(policy.scaleUp, input.names, observation.cluster.nodes.size);
+  const scoring = createScoring(policy.scaleUp, input.names, observation.cluster);
   const upcoming = findUpcoming(input);
   const before = quotaRoomBeside(unregisteredNodes(upcoming), { observation, policy: policy.scaleUp, names: input.names });
   const minimum = increasesToMinimum(input, standing, before);

@@ -54,8 +54,8 @@ interface OpenRequest {
 interface ConstraintState extends DeviceConstraint {
   /** For a `same` constraint: the value that all devices have. */
   value: string | undefined;
-  /** For a `distinct` constraint: the value of the last device, by request. */
-  readonly values: Map<string, string>;
+  /** For a `distinct` constraint: the values of all devices. */
+  readonly values: string[];
   count: number;
 }
 
@@ -91,7 +91,7 @@ class DeviceSearch {
     this.#looking = claims.map(() => []);
     this.#wanted = claims.flatMap(({ requests }, claim) => requests.map((request) => ({ claim, request })));
     this.#matches = claims.map((claim) => index.matchClaim(claim, list));
-    this.#common = claims.map(({ rules }) => rules.map((rule) => ({ ...rule, value: undefined, values: new Map(), count: 0 })));
+    this.#common = claims.map(({ rules }) => rules.map((rule) => ({ ...rule, value: undefined, values: [], count: 0 })));
   }
 
   find(): boolean {
@@ -217,20 +217,21 @@ class DeviceSearch {
     return rules.every(({ kind, attribute, value, values, count }) => {
       const own = attributeOf(device, attribute);
       if (own === undefined || count === 0) return own !== undefined;
-      return kind === 'same' ? own === value : ![...values.values()].includes(own);
+      // guard: distinct devices differ from each other, also those of one request
+      return kind === 'same' ? own === value : !values.includes(own);
     });
   }
 
   #choose({ at, place, match, rules }: Choice, by: 1 | -1): void {
     const { list } = this.#input;
-    const { claim, request } = this.#wanted[at] ?? { claim: 0, request: { name: '' } };
+    const claim = this.#wanted[at]?.claim ?? 0;
     const device = list.devices[place];
     for (const rule of rules) {
       const own = device === undefined ? undefined : attributeOf(device, rule.attribute);
       if (rule.count === 0) rule.value = own;
       rule.count += by;
-      if (by === 1 && own !== undefined) rule.values.set(request.name, own);
-      else rule.values.delete(request.name);
+      if (by === 1 && own !== undefined) rule.values.push(own);
+      else rule.values.pop();
     }
     this.#counts[claim] = (this.#counts[claim] ?? 0) + by;
     const picks = this.picks[claim] ?? [];

@@ -37,6 +37,8 @@ const device = fc.record({
   version: fc.constantFrom('1.0.0', '1.10.0'),
   rare: fc.constantFrom(undefined, undefined, undefined, true, false),
   taint: fc.constantFrom(undefined, undefined, undefined, undefined, 'NoSchedule', 'NoExecute'),
+  /** Whether a pod that gets it waits for a condition. */
+  waits: fc.constantFrom(false, false, false, false, false, true),
 });
 const node = fc.record({
   devices: fc.array(device, { maxLength: 4 }),
@@ -184,7 +186,10 @@ function nodeWithSlices({ devices, published, own }: Story['nodes'][number], at:
   ];
 }
 
-function deviceObject(name: string, { model, numa, memory, version, rare, taint }: Story['nodes'][number]['devices'][number]): unknown {
+function deviceObject(
+  name: string,
+  { model, numa, memory, version, rare, taint, waits }: Story['nodes'][number]['devices'][number],
+): unknown {
   return {
     name,
     attributes: {
@@ -195,6 +200,7 @@ function deviceObject(name: string, { model, numa, memory, version, rare, taint 
     },
     capacity: { memory: { value: memory } },
     ...(taint === undefined ? {} : { taints: [{ key: 'sick', effect: taint }] }),
+    ...(waits ? { bindsToNode: true, bindingConditions: ['attached'], bindingFailureConditions: ['failed'] } : {}),
   };
 }
 

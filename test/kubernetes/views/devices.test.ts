@@ -92,15 +92,29 @@ describe('devices that drivers publish', () => {
 
   it.each<[string, object, string]>([
     ['shared by capacity', { allowMultipleAllocations: true }, 'is shared by parts of its capacity (allowMultipleAllocations)'],
-    ['bound under conditions', { bindingConditions: ['ready'] }, 'is bound only under conditions (bindingConditions)'],
-    ['bound to the node it is taken on', { bindsToNode: true }, 'is bound only under conditions (bindingConditions)'],
+    ['of all nodes, bound under conditions or not', { allNodes: true, bindingConditions: ['ready'] }, 'names its nodes itself'],
     ['of nodes that it names itself', { nodeName: 'n-2' }, 'names its nodes itself'],
     ['of all nodes', { allNodes: true }, 'names its nodes itself'],
     ['whole and of one node', {}, ''],
+    ['bound under conditions, which are', { bindingConditions: ['ready'], bindsToNode: true }, ''],
   ])('that are %s are not allocated, since that is not supported', (_what, part, strange) => {
     const slice = gpuSlice('n-1', 0, { spec: { devices: [{ name: 'a', ...part }] } });
     const { devicesOf } = clusterOf({ nodes: [node('n-1')], resourceslices: [slice] });
     expect(devicesOf('n-1')?.pools[0]?.devices[0]?.strange ?? '').toBe(strange);
+  });
+
+  it('are tried in the order of their pools, those that are bound under conditions last', () => {
+    const slices = ['a', 'b'].map((name) =>
+      gpuSlice('n-1', 0, {
+        name,
+        spec: {
+          pool: { name, generation: 1, resourceSliceCount: 1 },
+          devices: [{ name, ...(name === 'a' ? { bindingConditions: ['ready'] } : {}) }],
+        },
+      }),
+    );
+    const { devicesOf } = clusterOf({ nodes: [node('n-1')], resourceslices: slices });
+    expect(devicesOf('n-1')?.pools.map(({ name }) => name)).toEqual(['b', 'a']);
   });
 
   it('make a node ready whose labels promise GPUs that no device plugin reports', () => {

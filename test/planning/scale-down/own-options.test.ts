@@ -4,7 +4,7 @@ import { nodeGroupId } from '../../../src/domain/ids.ts';
 import type { NodeGroupOptions } from '../../../src/domain/node-group.ts';
 import { failIncrease } from '../../../src/planning/state/closures.ts';
 import { createScoring } from '../../../src/planning/scale-up/packing/option-score.ts';
-import { aPod, resourceNames, START_MS, type PodOptions } from '../../support/builders.ts';
+import { aCluster, aPod, resourceNames, START_MS, type PodOptions } from '../../support/builders.ts';
 import { aPolicy } from '../../support/policy.ts';
 import { keptReasons, MINUTE, names, nodes, plan, pool, removed, sinceMinutes } from './world.ts';
 import { aState } from '../../support/state.ts';
@@ -161,8 +161,8 @@ describe("a group's own level for the expander priority", () => {
   it('wins over the rules, and needs none', () => {
     const { scaleUp } = aPolicy();
     const own = withOptions('p', 1, { expanderPriority: 7 });
-    expect(createScoring(scaleUp, resourceNames, 3).priorityOf(own)).toBe(7);
-    const ruled = createScoring({ ...scaleUp, priorities: [{ priority: 50, patterns: ['.*'] }] }, resourceNames, 3);
+    expect(createScoring(scaleUp, resourceNames, aCluster()).priorityOf(own)).toBe(7);
+    const ruled = createScoring({ ...scaleUp, priorities: [{ priority: 50, patterns: ['.*'] }] }, resourceNames, aCluster());
     expect([ruled.priorityOf(own), ruled.priorityOf(pool('q', 1))]).toEqual([7, 50]);
   });
 });

@@ -22,6 +22,11 @@ export const EDGE_GUARDS: readonly GuardTable[] = [
         row: 'that more pods prefer',
         change: ['shape.preferred === undefined ? known', 'known.length > 0 ? known'],
       },
+      {
+        title: 'pods that prefer to be spread by different rules are not planned as one kind',
+        row: 'for most of the pods',
+        change: ['shape.softSpread === undefined ? preferred', 'known.length > 0 ? preferred'],
+      },
     ],
   },
   {

@@ -13,6 +13,11 @@ export const ROOM_GUARDS: readonly GuardTable[] = [
         row: 'a pod may ask for devices by the name of a resource',
         change: ['(allocatable?.[own] ?? 0) > 0 ?', '(allocatable?.[own] ?? 0) < 0 ?'],
       },
+      {
+        title: 'distinct devices differ from each other, also those of one request',
+        row: 'asks for all devices, for those with the same attribute',
+        change: ['!values.includes(own)', 'values.at(-1) !== own'],
+      },
     ],
   },
   {

@@ -64,7 +64,7 @@ describe('plan and devices', () => {
   });
 
   it('a pod may ask for devices by the name of a resource, and gets a node with devices or with an amount of its own', async () => {
-    const named = { ...deviceClass(), spec: { ...(deviceClass()['spec'] as Json), extendedResourceName: 'example.com/gpu' } };
+    const named: Json = { ...deviceClass(), spec: { ...(deviceClass()['spec'] as Json), extendedResourceName: 'example.com/gpu' } };
     const base = [...BASE.filter(({ kind }) => kind !== 'DeviceClass'), named];
     const asking = (name: string, count: string, resource = 'example.com/gpu'): Json =>
       podJson(name, '1', { spec: { containers: [{ name: 'c', resources: { requests: { cpu: '1', [resource]: count } } }] } });
@@ -85,6 +85,9 @@ describe('plan and devices', () => {
     // One that runs on the amount of its node keeps devices out of it.
     const runs = { ...asking('r', '1'), spec: { ...(asking('r', '1')['spec'] as Json), nodeName: 'own' } };
     expect(fits(await answerOf([own, ...base, runs, asking('b', '2')]))).toEqual(['default/b n-1']);
+    const alone = [own, ...base.filter(({ kind }) => kind !== 'Node' && kind !== 'ResourceSlice')];
+    expect(fits(await answerOf([...alone, asking('b', '2')]))).toEqual(['default/b own']);
+    expect(fits(await answerOf([...alone, runs, asking('b', '2')]))).toEqual([]);
     // And one with a claim has its devices.
     const uid = 'uid-c';
     const claimed = {
@@ -98,6 +101,32 @@ describe('plan and devices', () => {
     // Without such a name on any class the feature may be off: no node has the resource.
     const off = await answerOf([...BASE, asking('p', '1')]);
     expect([grown(off), whys(off)?.[0]]).toEqual([[], 'insufficient-resource: needs 1 example.com/gpu, the node offers 0']);
+  });
+
+  it('a device that is bound under conditions is one to be had, and a pod that waits for them keeps its node', async () => {
+    const conditional = gpuSlice('n-1', 2, {
+      spec: {
+        devices: ['gpu-0', 'gpu-1'].map((name) => ({
+          name,
+          bindsToNode: true,
+          bindingConditions: ['attached'],
+          bindingFailureConditions: ['failed'],
+        })),
+      },
+    });
+    const base = [NODE, conditional, ...BASE.slice(2)];
+    expect(fits(await answerOf([...base, wanting('p', 'two')]))).toEqual(['default/p n-1']);
+    const uid = 'uid-p';
+    const waiting = { ...wanting('p', 'one'), metadata: { name: 'p', namespace: 'default', uid } };
+    const pod = {
+      ...waiting,
+      status: { ...(waiting as { status?: Json }).status, resourceClaimStatuses: [{ name: 'gpu', resourceClaimName: 'p-gpu' }] },
+    };
+    const claim = resourceClaim('p-gpu', { on: 'n-1', devices: ['gpu-0'], owner: uid, reservedFor: [uid] });
+    const other = nodeJson('n-2', 'gpu', { allocatable: { cpu: '16', memory: '64Gi' } });
+    const answer = await answerOf([...base, other, gpuSlice('n-2', 4), pod, claim]);
+    expect([fits(answer), grown(answer)]).toEqual([['default/p n-1'], []]);
+    expect(answer.scaleDown.removals.map(({ node }) => node)).toEqual(['n-2']);
   });
 
   it('an empty pool has the devices that its tag or the configuration declares, until a node publishes others', async () => {
@@ -184,6 +213,19 @@ describe('plan and devices', () => {
       claimTemplate('same', [gpus(2)], { constraints: [{ requests: ['gpus'], matchAttribute: attribute }] });
     expect(fits(await answerOf([...BASE, same(`${GPU_DRIVER}/model`), wanting('p', 'same')]))).toEqual(['default/p n-1']);
     expect(fits(await answerOf([...BASE, same(`${GPU_DRIVER}/uuid`), wanting('p', 'same')]))).toEqual([]);
+    const distinct = (attribute: string) =>
+      claimTemplate('distinct', [gpus(3)], { constraints: [{ requests: ['gpus'], distinctAttribute: attribute }] });
+    const mixed = gpuSlice('n-1', 0, {
+      spec: {
+        devices: ['A', 'B', 'A', 'B'].map((model, at) => ({
+          name: `gpu-${at}`,
+          attributes: { model: { string: model }, index: { int: at } },
+        })),
+      },
+    });
+    const two = [NODE, mixed, ...BASE.slice(2)];
+    expect(fits(await answerOf([...two, distinct(`${GPU_DRIVER}/index`), wanting('p', 'distinct')]))).toEqual(['default/p n-1']);
+    expect(fits(await answerOf([...two, distinct(`${GPU_DRIVER}/model`), wanting('p', 'distinct')]))).toEqual([]);
     const large = { name: 'large', deviceClassName: GPU_DRIVER, count: 8 };
     const first = claimTemplate('first', [{ name: 'gpus', firstAvailable: [large, { ...large, name: 'small', count: 2 }] }]);
     expect(fits(await answerOf([...BASE, first, wanting('p', 'first')]))).toEqual(['default/p n-1']);

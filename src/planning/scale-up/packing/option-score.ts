@@ -1,5 +1,6 @@
 /** Options of a scale-up, and the scores by which expanders compare them. */
 import { isWhole, type NodeGroup } from '../../../domain/node-group.ts';
+import type { ClusterView } from '../../../domain/observation.ts';
 import type { OptionCost, PlanNote, ScoredOption } from '../../../domain/plan.ts';
 import type { ScaleUpPolicy } from '../../../domain/policy.ts';
 import { CPU, MEMORY, type ResourceNames, type Resources } from '../../../domain/resources.ts';
@@ -13,7 +14,7 @@ import type { GroupTemplate } from '../groups/template-node.ts';
 import type { EquivalenceGroup } from '../pods/equivalence-groups.ts';
 import type { FamilyMember } from './place-pods.ts';
 import type { Estimate } from './estimate.ts';
-import { preferenceScore } from './soft-preferences.ts';
+import { preferenceScore, spreadDomainsIn, type SpreadDomains } from './soft-preferences.ts';
 import { defined } from '../../../lib/defined.ts';
 
 /** One way to grow: new nodes of one group, or of a family of groups. */
@@ -85,18 +86,21 @@ export interface Scoring {
   /** Whether one compares what pods prefer. */
   readonly comparesPreferences: boolean;
   readonly clusterNodes: number;
+  /** For soft spread. */
+  readonly spreadDomains: SpreadDomains;
   /** Problems of the priority rules and prices that users should know. */
   readonly notes: (groups: readonly NodeGroup[]) => readonly PlanNote[];
 }
 
 /** @throws AutoscalerError `config` if a priority pattern is not a regular expression. */
-export function createScoring(policy: ScaleUpPolicy, names: ResourceNames, clusterNodes: number): Scoring {
+export function createScoring(policy: ScaleUpPolicy, names: ResourceNames, cluster: Pick<ClusterView, 'nodes' | 'podsByNode'>): Scoring {
   const rules = policy.priorities === undefined ? undefined : createPriorityRules(policy.priorities);
   const priceOf = (group: NodeGroup): number | undefined => listedPrice(policy, group);
   const priorityOf = levelRule(policy);
   return {
     names,
-    clusterNodes,
+    clusterNodes: cluster.nodes.size,
+    spreadDomains: spreadDomainsIn(cluster),
     priorityOf,
     priceOf,
     comparesPrices: policy.expanders.includes('price'),
@@ -129,7 +133,7 @@ export function scoreOption(template: GroupTemplate, estimate: Estimate, scoring
   const waste = estimate.nodes === 0 ? 0 : wasteOf(estimate, template, scoring.names);
   const priority = scoring.priorityOf(group);
   const cost = costOf(template, estimate, scoring, free);
-  const preference = scoring.comparesPreferences ? preferenceScore(estimate, template) : undefined;
+  const preference = scoring.comparesPreferences ? preferenceScore(estimate, template, scoring.spreadDomains) : undefined;
   return {
     group: group.id,
     nodes: estimate.nodes,

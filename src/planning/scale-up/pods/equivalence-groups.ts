@@ -100,5 +100,7 @@ function packingKey(shape: PodShape): string {
   const need = needOf(shape.requests);
   const known = [need.indexes, need.amounts, staticKey(shape), shape.hostPorts];
   // guard: pods that prefer different nodes are not planned as one kind
-  return JSON.stringify(shape.preferred === undefined ? known : [...known, shape.preferred]);
+  const preferred = shape.preferred === undefined ? known : [...known, shape.preferred];
+  // guard: pods that prefer to be spread by different rules are not planned as one kind
+  return JSON.stringify(shape.softSpread === undefined ? preferred : [...preferred, shape.namespace, shape.softSpread]);
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ResourceNames } from '../../../../src/domain/resources.ts';
 import { createScoring } from '../../../../src/planning/scale-up/packing/option-score.ts';
-import { aGroup } from '../../../support/builders.ts';
+import { aCluster, aGroup } from '../../../support/builders.ts';
 import { aPolicy } from '../../../support/policy.ts';
 
 describe('groups that are planned as one', () => {
@@ -9,7 +9,7 @@ describe('groups that are planned as one', () => {
   const table = { standard_d4s_v5: { perHour: { linux: 0.2 }, readAtMs: 0 }, standard_d4as_v5: { perHour: { linux: 0.1 }, readAtMs: 0 } };
   const preferences = (part: object) => {
     const { scaleUp } = aPolicy({ scaleUp: { listPrices: { table, remarks: [], ...part } } });
-    return new Set(groups.map(createScoring(scaleUp, new ResourceNames(), 3).preferenceOf)).size;
+    return new Set(groups.map(createScoring(scaleUp, new ResourceNames(), aCluster()).preferenceOf)).size;
   };
 
   it('have the same price, unless prices are only shown', () => {

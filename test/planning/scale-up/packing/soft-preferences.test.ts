@@ -4,7 +4,7 @@ import type { PreferredTerm } from '../../../../src/domain/pod.ts';
 import type { Taint } from '../../../../src/domain/taints.ts';
 import type { ExpanderName } from '../../../../src/domain/policy.ts';
 import { createPodProjection, projectPod } from '../../../../src/kubernetes/projection/pod.ts';
-import { aGroup, aPod, aTemplate, resourceNames, type ShapeOptions } from '../../../support/builders.ts';
+import { aGroup, aNode, aPod, aTemplate, resourceNames, type ShapeOptions } from '../../../support/builders.ts';
 import { growth, planFor } from '../world.ts';
 
 const prefers = (weight: number, key: string, ...values: readonly string[]): PreferredTerm => ({
@@ -63,6 +63,76 @@ describe('of pools that are equal otherwise, the one grows', () => {
     const plan = planFor({ groups, pods: [aPod({ shape: { cpu: '3', ...pods[0] } })], policy: { expanders: CHAIN } });
     expect(growth(plan)).toEqual(['a 0->1']);
   });
+});
+
+describe('of pools that are equal otherwise, the one grows where soft spread has the fewest pods', () => {
+  const ZONE = 'topology.kubernetes.io/zone';
+  const spread = (topologyKey: string, app = 'web'): ShapeOptions => ({
+    labels: { app },
+    softSpread: [
+      {
+        topologyKey,
+        maxSkew: 1,
+        minDomains: 1,
+        selector: { requirements: [{ key: 'app', operator: 'In', values: [app] }] },
+        nodeAffinityPolicy: 'Honor',
+        nodeTaintsPolicy: 'Ignore',
+      },
+    ],
+  });
+  const there = (zone: string, app: string, count: number) => ({
+    node: aNode({ name: `n-${zone}-${app}`, cpu: '1', labels: { [ZONE]: zone, disk: zone } }),
+    pods: Array.from({ length: count }, (_, at) =>
+      aPod({ name: `${zone}-${app}-${at}`, nodeName: `n-${zone}-${app}`, shape: { cpu: '100m', labels: { app } } }),
+    ),
+  });
+  const grown = (
+    topologyKey: string,
+    present: readonly ReturnType<typeof there>[],
+    expanders: readonly ExpanderName[] = CHAIN,
+    pods = [aPod({ shape: { cpu: '2', ...spread(topologyKey) } })],
+  ) => {
+    const groups = ['we-1', 'we-2'].map((zone) =>
+      aGroup({ id: zone, target: 0, template: aTemplate({ cpu: '4', zones: [zone], labels: { disk: zone } }) }),
+    );
+    const nodes = present.map(({ node }) => node);
+    return growth(planFor({ groups, nodes, pods: [...present.flatMap((each) => each.pods), ...pods], policy: { expanders } })).join();
+  };
+
+  it.each<[string, string, readonly ReturnType<typeof there>[], string]>([
+    ['the emptier zone', ZONE, [there('we-1', 'web', 2), there('we-2', 'web', 1)], 'we-2 0->1'],
+    ['a zone without such pods', ZONE, [there('we-1', 'web', 1)], 'we-2 0->1'],
+    ['other pods do not count', ZONE, [there('we-1', 'db', 3), there('we-2', 'web', 1)], 'we-1 0->1'],
+    ['any label of a pool', 'disk', [there('we-1', 'web', 2), there('we-2', 'web', 1)], 'we-2 0->1'],
+    ['hosts are all new', 'kubernetes.io/hostname', [there('we-1', 'web', 2)], 'we-1 0->1'],
+    ['and by name without pods', ZONE, [], 'we-1 0->1'],
+  ])('%s', (_what, key, present, expected) => {
+    expect(grown(key, present)).toBe(expected);
+    expect(grown(key, present, ['least-waste'])).toBe('we-1 0->1');
+  });
+
+  it('for most of the pods, which count by their own rules', () => {
+    const pods = ['web', 'db', 'db'].map((app, at) => aPod({ name: `p-${at}`, shape: { cpu: '1', ...spread(ZONE, app) } }));
+    expect(grown(ZONE, [there('we-1', 'db', 2), there('we-2', 'web', 2)], CHAIN, pods)).toBe('we-2 0->1');
+  });
+});
+
+it('soft spread is read only if an expander compares it, and required spread stays what it is', () => {
+  const constraint = (whenUnsatisfiable: string) => ({
+    topologyKey: whenUnsatisfiable,
+    whenUnsatisfiable,
+    labelSelector: { matchLabels: { app: 'web' } },
+  });
+  const spec = { containers: [{ name: 'c' }], topologySpreadConstraints: ['ScheduleAnyway', 'DoNotSchedule'].map(constraint) };
+  const read = (affinity: boolean) => projectPod({ metadata: { name: 'p' }, spec }, createPodProjection(resourceNames, { affinity })).shape;
+  expect([read(true), read(false)].map(({ softSpread }) => softSpread?.map(({ topologyKey }) => topologyKey))).toEqual([
+    ['ScheduleAnyway'],
+    undefined,
+  ]);
+  expect([read(true), read(false)].map(({ topologySpread }) => topologySpread.map(({ topologyKey }) => topologyKey))).toEqual([
+    ['DoNotSchedule'],
+    ['DoNotSchedule'],
+  ]);
 });
 
 it('what pods prefer is read only if an expander compares it', () => {
