@@ -26,6 +26,7 @@ const INHERITED: Readonly<Record<string, string>> = {
   zeroOrMaxNodeScaling: '(off: nodes are added and removed one by one)',
   allowNonAtomicScaleUpToMax: '(off: if a part of such a scale-up fails, all of it is undone)',
   repack: 'repack.enabled',
+  makeRoom: 'scaleDown.makeRoom',
   maintenance: 'schedules.maintenance',
   deallocate: 'azure.deallocate',
   maxStopped: 'azure.maxStoppedInstances',

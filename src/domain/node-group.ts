@@ -84,6 +84,8 @@ export interface NodeGroupOptions extends DrainOptions {
   readonly keepsPartOfMax?: boolean;
   /** Whether its nodes may be repacked. If absent, the setting of all groups. */
   readonly repack?: boolean;
+  /** Whether pods of its nodes may be moved to make room there. If absent, the setting of all groups. */
+  readonly makeRoom?: boolean;
   /** Whether removals keep out of the hours of AKS or to them. If absent, the setting of all groups. */
   readonly maintenance?: MaintenanceUse;
   /** Which of its nodes are replaced since they are sick. If absent, none. */

@@ -13,7 +13,7 @@ export interface Increase {
   /** The pods of this increase, in a stable order. Empty for an increase to the minimum size, and for one of a repack. */
   readonly pods: readonly Pod[];
   /** `repack`: for pods that run on nodes which will be removed. `sick-nodes`: the same, and those nodes are sick. */
-  readonly cause: 'pods' | 'min-size' | 'repack' | 'sick-nodes';
+  readonly cause: 'pods' | 'min-size' | 'repack' | 'sick-nodes' | 'make-room';
 }
 
 export interface SkippedGroup {

@@ -141,6 +141,16 @@ export interface MovedPods {
   readonly atMs: number;
 }
 
+/** Room on a node for a pod that waits for it there. Entries without a closure are not saved: each loop finds them again. */
+export interface NodeRoom {
+  /** Until when no pod is moved from the node again. undefined: none was within a day. */
+  readonly closure: Closure | undefined;
+  /** The group that was asked for a node that takes the pods, which have yet to move. */
+  readonly added: NodeGroupId | undefined;
+  /** What is done, or why nothing is, as a part of a sentence. undefined: no pod waits now. */
+  readonly why: string | undefined;
+}
+
 /** What loops remember of repacking. */
 export interface RepackMemory {
   /** The oldest first. No two have a group in common. */
@@ -157,6 +167,8 @@ export interface RepackMemory {
   readonly replaced: ReadonlyMap<NodeGroupId, ReplacedSickNodes>;
   /** Sick nodes, and why each is not replaced now, as a part of a sentence. Not saved: each loop finds it again. */
   readonly left: ReadonlyMap<NodeName, string>;
+  /** Empty unless room is made on nodes, or was within a day. */
+  readonly rooms: ReadonlyMap<NodeName, NodeRoom>;
 }
 
 /** One search for something to do. */
@@ -176,11 +188,12 @@ export const NOTHING_REPACKED: RepackMemory = Object.freeze({
   search: undefined,
   replaced: new Map<NodeGroupId, ReplacedSickNodes>(),
   left: new Map<NodeName, string>(),
+  rooms: new Map<NodeName, NodeRoom>(),
 });
 
 /** Nothing of it has to be stored. */
-export function isNothingRepacked({ running, closures, begunMs, moved, replaced }: RepackMemory): boolean {
-  return running.length + begunMs.length + moved.length === 0 && closures.size + replaced.size === 0;
+export function isNothingRepacked({ running, closures, begunMs, moved, replaced, rooms }: RepackMemory): boolean {
+  return running.length + begunMs.length + moved.length === 0 && closures.size + replaced.size + rooms.size === 0;
 }
 
 /** Whether the set replaces sick nodes. All its nodes are of one group then. */

@@ -17,6 +17,7 @@ import { CapacityStatuses } from './capacity-objects/capacity-statuses.ts';
 import { currentPolicy } from './deps/current-policy.ts';
 import type { LoopDeps, LoopOptions } from './deps/loop-deps.ts';
 import { DrainRunner } from './scale-down/drain-runner.ts';
+import { RoomMaker } from './scale-down/room-maker.ts';
 import { PreemptionResponder } from './scale-down/spot-preemption.ts';
 import type { LoopListener, LoopReport, LoopTriggerCause } from '../domain/loop-report.ts';
 import { runOnce } from './run-once.ts';
@@ -34,6 +35,7 @@ export class Autoscaler {
   readonly #stopping = new AbortController();
   readonly #runner: DrainRunner;
   readonly #responder: PreemptionResponder;
+  readonly #rooms: RoomMaker;
   readonly #unanswered: UnansweredIncreases;
   readonly #statuses: CapacityStatuses | undefined;
   #snapshot: ClusterSnapshot;
@@ -58,6 +60,7 @@ export class Autoscaler {
     const { cluster: reader, ...rest } = deps;
     this.#runner = new DrainRunner({ ...rest, reader, onEnd: () => this.#trigger.wake('cloud') });
     this.#responder = new PreemptionResponder({ ...rest, reader });
+    this.#rooms = new RoomMaker({ ...rest, reader });
     this.#unanswered = new UnansweredIncreases({ ...deps, onRefusal: () => this.#trigger.wake('cloud') });
     const { capacityObjects: writer, clock, log } = deps;
     this.#statuses = writer === undefined ? undefined : new CapacityStatuses({ writer, clock, log });
@@ -121,6 +124,7 @@ export class Autoscaler {
           snapshot: this.#snapshot,
           runner: this.#runner,
           responder: this.#responder,
+          rooms: this.#rooms,
           unanswered: this.#unanswered,
           statuses: this.#statuses,
           deps: { ...this.#deps, policy: currentPolicy(this.#deps.policy, this.#deps, this.#deps.clock.now()) },
@@ -178,6 +182,7 @@ export class Autoscaler {
     this.#trigger.reconfigure(settings);
     this.#runner.reconfigure(policy);
     this.#responder.reconfigure(policy);
+    this.#rooms.reconfigure(policy);
   }
 
   /**
@@ -213,6 +218,7 @@ export class Autoscaler {
       ['answers', () => this.#unanswered.stop(deadline)],
       ['drains', () => this.#runner.stop(deadline)],
       ['evacuations', () => this.#responder.stop(deadline)],
+      ['rooms', () => this.#rooms.stop(deadline)],
       ['events', () => events.flush(deadline)],
     ];
     for (const [what, step] of steps) {

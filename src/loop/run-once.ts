@@ -28,6 +28,7 @@ import type { LoopDeps, LoopOptions } from './deps/loop-deps.ts';
 import type { DrainRunner } from './scale-down/drain-runner.ts';
 import { undoLeftovers } from './scale-down/deletion-taint.ts';
 import { withOwners } from './scale-down/removal-safety.ts';
+import type { RoomMaker } from './scale-down/room-maker.ts';
 import type { PreemptionResponder } from './scale-down/spot-preemption.ts';
 import { runRepackTurn } from './scale-up/repack-turn.ts';
 import { runScaleUpTurn } from './scale-up/provisioning-request-turn.ts';
@@ -51,6 +52,7 @@ interface RunOnceInput {
   readonly snapshot: ClusterSnapshot;
   readonly runner: DrainRunner;
   readonly responder: PreemptionResponder;
+  readonly rooms: RoomMaker;
   readonly unanswered: UnansweredIncreases;
   /** If absent, no status of a capacity object is written. */
   readonly statuses?: CapacityStatuses | undefined;
@@ -243,8 +245,13 @@ async function repack(input: RunOnceInput, steps: Steps, progress: Progress, sig
   const assumed = assumedPodsOf(progress);
   if (observation === undefined || plan === undefined || assumed === 'unknown' || isStopping(input, signal)) return progress;
   const over = AbortSignal.any([signal, input.stopping]);
-  const made = await steps.run('repack', () => runRepackTurn({ ...input, ...progress, observation, plan, assumed, over }, signal));
-  return 'error' in made || made.value === undefined ? progress : { ...progress, ...made.value };
+  const made = await steps.run('repack', () =>
+    runRepackTurn({ ...input, ...progress, isMoving: input.rooms.isBusy, observation, plan, assumed, over }, signal),
+  );
+  if ('error' in made || made.value === undefined) return progress;
+  const { move, ...turn } = made.value;
+  if (move !== undefined && !isStopping(input, signal)) input.rooms.begin(move);
+  return { ...progress, ...turn };
 }
 
 /** Pods that the last plan counts on nodes to which they are not bound. */

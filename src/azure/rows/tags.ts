@@ -239,6 +239,7 @@ type FlagOption =
   | 'zeroOrMax'
   | 'keepsPartOfMax'
   | 'repack'
+  | 'makeRoom'
   | 'deallocate'
   | 'skipNodesWithSystemPods'
   | 'skipNodesWithLocalStorage'
@@ -273,6 +274,7 @@ const FLAGS: Readonly<Record<string, FlagOption>> = {
   zeroormaxnodescaling: 'zeroOrMax',
   allownonatomicscaleuptomax: 'keepsPartOfMax',
   repack: 'repack',
+  makeroom: 'makeRoom',
   deallocate: 'deallocate',
 };
 

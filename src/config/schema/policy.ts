@@ -121,6 +121,7 @@ export const scaleDown = z
   .strictObject({
     enabled: flag(true),
     cancelIncreases: flag(false),
+    makeRoom: flag(false),
     utilizationThreshold: fraction(0.5),
     gpuUtilizationThreshold: fraction(0.5),
     unreadyEnabled: flag(true),
@@ -160,6 +161,7 @@ export const scaleDown = z
   .transform((given) => ({
     enabled: given.enabled,
     cancelIncreases: given.cancelIncreases,
+    makeRoom: given.makeRoom,
     utilizationThreshold: given.utilizationThreshold,
     gpuUtilizationThreshold: given.gpuUtilizationThreshold,
     unreadyEnabled: given.unreadyEnabled,

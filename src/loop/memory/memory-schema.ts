@@ -115,6 +115,7 @@ const repacks = z.object({
   closures: z.array(z.tuple([node, z.object({ untilMs: time, durationMs: duration })])),
   begunMs: z.array(time),
   moved: z.array(z.object({ owner: word, pods: count, atMs: time })).exactOptional(),
+  rooms: z.array(z.tuple([node, z.object({ untilMs: time, durationMs: duration, added: group.exactOptional() })])).exactOptional(),
   replaced: z
     .array(
       z.tuple([

@@ -79,7 +79,10 @@ export function urgentParts(state: LoopState): UrgentMemory {
 }
 
 /** A repack that is not stored would leave its new nodes idle, and its old ones as they were. */
-function savedRepacks({ running, closures, begunMs, moved, replaced }: RepackMemory, take: Sections['take']) {
+function savedRepacks({ running, closures, begunMs, moved, replaced, rooms }: RepackMemory, take: Sections['take']) {
+  const closed = [...rooms].flatMap(([node, { closure, added }]) =>
+    closure === undefined ? [] : [[node, { ...closure, added }] as const],
+  );
   return {
     // guard: repacks under way survive a restart
     running: take('repacks', running),
@@ -87,6 +90,8 @@ function savedRepacks({ running, closures, begunMs, moved, replaced }: RepackMem
     begunMs: take('repackStarts', begunMs),
     // guard: after a restart no pod is moved a second time
     ...(moved.length === 0 ? {} : { moved: take('movedPods', moved.toReversed()) }),
+    // guard: after a restart no room is made on a node a second time
+    ...(closed.length === 0 ? {} : { rooms: take('rooms', closed) }),
     ...(replaced.size === 0 ? {} : { replaced: take('replacedSickNodes', [...replaced]) }),
   };
 }
@@ -254,6 +259,7 @@ function restoredRepacks({
   begunMs,
   moved = [],
   replaced = [],
+  rooms = [],
 }: NonNullable<output<typeof savedMemory>['repacks']>): RepackMemory {
   const whole = running.map(({ set, ...repack }) => {
     const { remove, add, saved, ...numbers } = set;
@@ -266,6 +272,7 @@ function restoredRepacks({
     closures: new Map(closures),
     begunMs,
     moved: moved.toReversed(),
+    rooms: new Map(rooms.map(([node, { added, ...closure }]) => [node, { closure, added, why: undefined }])),
     replaced: new Map(replaced.map(([id, { sinceMs, image, again, closure }]) => [id, { sinceMs, image, again, closure }])),
   };
 }

@@ -34,6 +34,7 @@ const SCALE_UP = {
 
 const SCALE_DOWN = {
   cancelIncreases: false,
+  makeRoom: false,
   gpuUtilizationThreshold: 0.5,
   unreadyEnabled: true,
   delaysPerGroup: false,

@@ -25,6 +25,8 @@ interface EvictDeps {
   readonly turns: EvictionTurns;
   /** The budgets that select a pod. */
   readonly budgets: BudgetIndex;
+  /** The event on each pod. If absent, it is evicted since its node is removed. */
+  readonly said?: { readonly reason: string; readonly message: string };
   /** Monotonic. After it no eviction is sent. If absent, each pod has the policy's time, from its first turn on. */
   readonly endsAtMs?: number;
   /**
@@ -103,7 +105,7 @@ async function evictUntilGranted(pod: Pod, graceMs: number, deps: EvictDeps, sig
   let giveUpAt = deps.endsAtMs ?? Number.POSITIVE_INFINITY;
   let refusal = 'other evictions took all of the time';
   const failed = (): EvictResult => ({ done: false, step: 'evict', message: `pod ${podName(pod)}: ${refusal}` });
-  recordPodEvent(pod, deps, { type: 'Normal', reason: 'ScaleDown', message: 'deleting pod for node scale down' });
+  recordPodEvent(pod, deps, { type: 'Normal', ...(deps.said ?? { reason: 'ScaleDown', message: 'deleting pod for node scale down' }) });
   for (let isFirst = true; ; isFirst = false) {
     const evictInTurn = async (): Promise<EvictOutcome | 'too-late'> => {
       // guard: no eviction from a preempted node is sent after its deadline

@@ -10,6 +10,7 @@ import { sickPools } from '../../planning/facts/sick-nodes.ts';
 import { makeScaleDownContext } from '../../planning/scale-down/plan-context.ts';
 import { planRepacks, type RepackDecision } from '../../planning/scale-down/repack/repack.ts';
 import { noteRepackIncrease } from '../../planning/scale-down/repack/repack-memory.ts';
+import { makesRoom, planRoom, type RoomMove } from '../../planning/scale-down/room/room.ts';
 import { repacksAny } from '../../planning/scale-down/repack/repack-rules.ts';
 import { nominatedPods, planWithAssumedPods, withAssumedPods } from '../../planning/state/assumed-pods.ts';
 import type { ClusterSnapshot } from '../../scheduling/snapshot/cluster-snapshot.ts';
@@ -30,6 +31,8 @@ export interface RepackTurnInput {
   readonly deps: LoopDeps;
   readonly settings: LoopOptions;
   readonly unanswered: UnansweredIncreases;
+  /** Pods are being moved to make room. */
+  readonly isMoving: boolean;
   /** Fires when nothing new may begin. */
   readonly over: AbortSignal;
 }
@@ -38,38 +41,62 @@ export interface RepackTurn {
   readonly state: LoopState;
   readonly rounds: readonly ScaleUpRound[];
   readonly repacks: RepackReport;
+  /** Pods to move now, so that another one fits. */
+  readonly move: RoomMove | undefined;
 }
 
-/** undefined: no pool is repacked and none has a sick node, or the loop is over. */
+/** undefined: no pool is repacked, none has a sick node, room is made in none, or the loop is over. */
 export async function runRepackTurn(input: RepackTurnInput, signal: AbortSignal): Promise<RepackTurn | undefined> {
   const { observation, state, deps, over } = input;
   const { groups } = observation.cloud;
-  const { running, closures, moved, left } = state.repacks;
-  const isIdle = running.length + closures.size + moved.length + left.size === 0;
-  if (isIdle && !repacksAny(groups, deps.policy.repack) && sickPools(observation).length === 0) return undefined;
+  const { running, closures, moved, left, rooms } = state.repacks;
+  const isIdle = running.length + closures.size + moved.length + left.size + rooms.size === 0;
+  const isOn =
+    repacksAny(groups, deps.policy.repack) || groups.some((group) => makesRoom(group, deps)) || sickPools(observation).length > 0;
+  if (isIdle && !isOn) return undefined;
   const decision = await deps.turns.finishUnless(over, planTurn(input));
   if (decision === undefined || over.aborted) return undefined;
-  const { begun, ended, memory, increase } = decision;
+  const { begun, ended, memory, increase, move } = decision;
   const decided = { ...state, repacks: memory };
-  if (increase === undefined) return { state: decided, rounds: input.rounds, repacks: { begun, ended } };
+  if (increase === undefined) return { state: decided, rounds: input.rounds, repacks: { begun, ended }, move };
   const records = await request(increase, input, signal);
   const remembered = rememberIncreases(decided, records, observation, deps.policy);
   const [record] = records;
-  const noted = record === undefined ? { memory, ended: [] } : noteRepackIncrease(memory, record, deps.policy.repack, observation.nowMs);
+  const noted =
+    record === undefined || increase.cause === 'make-room'
+      ? { memory, ended: [] }
+      : noteRepackIncrease(memory, record, deps.policy.repack, observation.nowMs);
   return {
     state: { ...remembered, repacks: noted.memory },
     rounds: withRecords(input.rounds, records),
     repacks: { begun, ended: [...ended, ...noted.ended] },
+    move,
   };
 }
 
-function planTurn({ observation, state, plan, assumed, snapshot, rounds, deps }: RepackTurnInput): Generator<undefined, RepackDecision> {
+type TurnDecision = RepackDecision & Pick<RepackTurn, 'move'>;
+
+function planTurn({
+  observation,
+  state,
+  plan,
+  assumed,
+  snapshot,
+  rounds,
+  deps,
+  isMoving,
+}: RepackTurnInput): Generator<undefined, TurnDecision> {
   const { policy, names } = deps;
   const counted = [...assumed, ...nominatedPods({ observation, state })];
   const seen = withAssumedPods(observation, counted);
-  return planWithAssumedPods(counted, snapshot, () => {
+  return planWithAssumedPods(counted, snapshot, function* () {
     const context = makeScaleDownContext({ observation: seen, state, policy, names, snapshot, inSequence: true });
-    return planRepacks({ context, names, plan, podsWait: hasComingPods(rounds.at(-1)?.plan) });
+    const decision = yield* planRepacks({ context, names, plan, podsWait: hasComingPods(rounds.at(-1)?.plan) });
+    const room = planRoom({ context, names, plan, memory: decision.memory, busy: isMoving });
+    // A loop requests one node beside those of its pods: that for room waits for the next one.
+    const waits = room.increase !== undefined && decision.increase !== undefined;
+    const memory = waits || room.rooms === decision.memory.rooms ? decision.memory : { ...decision.memory, rooms: room.rooms };
+    return { ...decision, memory, increase: decision.increase ?? room.increase, move: room.move };
   });
 }
 
@@ -82,9 +109,14 @@ function hasComingPods(plan: ScaleUpPlan | undefined): boolean {
   return false;
 }
 
+const WHY: Readonly<Partial<Record<Increase['cause'], string>>> = {
+  'sick-nodes': 'in place of sick nodes',
+  'make-room': 'for pods that make room',
+};
+
 async function request(increase: Increase, input: RepackTurnInput, signal: AbortSignal): Promise<readonly IncreaseRecord[]> {
   const { observation, deps, settings, unanswered } = input;
-  const summary = `+${increase.to - increase.from} ${increase.group} ${increase.cause === 'sick-nodes' ? 'in place of sick nodes' : 'for a repack'}`;
+  const summary = `+${increase.to - increase.from} ${increase.group} ${WHY[increase.cause] ?? 'for a repack'}`;
   const plan: ScaleUpPlan = { increases: [increase], skipped: [], verdicts: new Map(), options: [], summary };
   return executeScaleUp({ plan, observation, deps, namespace: settings.namespace, unanswered }, signal);
 }

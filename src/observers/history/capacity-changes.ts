@@ -160,6 +160,7 @@ function byAks(state: string): { readonly actor: ChangeActor; readonly why: stri
 export function causeOf({ increase: { cause, pods } }: Pick<IncreaseRecord, 'increase'>): string {
   if (cause === 'repack') return 'a repack';
   if (cause === 'sick-nodes') return 'in place of sick nodes';
+  if (cause === 'make-room') return 'for pods that make room';
   return cause === 'min-size' ? 'to its minimum size' : countByOwner(pods);
 }
 

@@ -43,13 +43,13 @@ function moveAllPods(node: Node, movable: readonly Pod[], snapshot: Snapshot, de
   if (movable.length === 0) return NOWHERE;
   // While its pods are placed the node still exists, empty and tainted: spread constraints count its domain.
   snapshot.addNode(withDeletionTaint(node), []);
-  const result = placeAll([...movable].sort(placementOrder), snapshot, (name) => name !== node.name && destinations.has(name));
+  const result = placePods([...movable].sort(placementOrder), snapshot, (name) => name !== node.name && destinations.has(name));
   snapshot.removeNode(node.name);
   return result;
 }
 
 /** Pods that found no place are tried again as long as others find one: the place of a pod may depend on a pod that is placed later. */
-function placeAll(pods: readonly Pod[], snapshot: Snapshot, accepts: (name: NodeName) => boolean): SimulatedRemoval {
+export function placePods(pods: readonly Pod[], snapshot: Snapshot, accepts: (name: NodeName) => boolean): SimulatedRemoval {
   const taken = new Set<NodeName>();
   for (let waiting = pods; waiting.length > 0;) {
     const unplaced: Pod[] = [];

@@ -200,6 +200,7 @@ function followWishes(before: ShadowMemory['wishes'], { rounds }: LoopReport, at
 const WHY: Readonly<Partial<Record<Increase['cause'], string>>> = {
   repack: 'a repack',
   'sick-nodes': 'in place of sick nodes',
+  'make-room': 'for pods that make room',
   'min-size': 'below its minimum size',
 };
 

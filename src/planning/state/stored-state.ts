@@ -33,7 +33,7 @@ export interface StoredState
   readonly brokenZones?: OfGroups<StoredPromise>;
   /** Dumps of earlier versions have `orders` too: the increases made for a request, which no plan reads. */
   readonly requests?: Partial<LoopState['requests']>;
-  /** Dumps of earlier versions have no `replaced` and no `left`. */
+  /** Dumps of earlier versions have no `replaced`, no `left` and no `rooms`. */
   readonly repacks?: Partial<RepackMemory>;
   readonly held?: OfGroups<StoredHold>;
   readonly marks?: LoopState['deletionTaints'];

@@ -76,6 +76,7 @@ export const REPACK_GUARDS: readonly GuardTable[] = [
     quick: true,
     guards: [
       { title: 'repacks under way survive a restart', change: ["take('repacks', running)", '[]'] },
+      { title: 'after a restart no room is made on a node a second time', change: ["take('rooms', closed)", '[]'] },
       { title: 'after a restart no pod is moved a second time', change: ["take('movedPods', moved.toReversed())", '[]'] },
     ],
   },

@@ -1,6 +1,6 @@
 /**
  * Guards of room that is kept free: it is where it is meant to be, is counted once, and disturbs no person. And of nodes on their way that are
- * cancelled: nothing needs them, and they are ours.
+ * cancelled: nothing needs them, and they are ours. And of room that is made by moving pods.
  */
 import type { GuardTable } from './guard.ts';
 
@@ -34,6 +34,34 @@ export const ROOM_GUARDS: readonly GuardTable[] = [
         row: 'are not guessed where AKS installs no driver',
         change: ['lacksDriver(pool) ?', 'pool === undefined ?'],
       },
+    ],
+  },
+  {
+    test: 'test/planning/scale-down/room/room.test.ts',
+    quick: true,
+    guards: [
+      { title: 'room is made only in pools where that is on', change: ['!makesRoom(group, input.context)', 'false'] },
+      {
+        title: 'room is made on a node once within a time that grows',
+        change: ['untilMs > context.observation.nowMs && added === undefined', 'false'],
+      },
+      { title: 'room is made on few nodes within an hour', change: ['begun.length < MOST_NODES_PER_HOUR', 'true'] },
+      {
+        title: 'no pod is moved to make room within an hour of its start',
+        change: ['youngPod([pod], minPodAgeMs, nowMs) === undefined', 'true'],
+      },
+      { title: 'no pod is moved to make room before it has a place', change: ['unplaced(pods)', 'undefined'] },
+    ],
+  },
+  {
+    test: 'test/loop/scale-down/room-maker.test.ts',
+    quick: true,
+    guards: [
+      {
+        title: 'a pod that is gone or ends by itself leaves the others where they are',
+        change: ['pods.length < move.pods.length', 'false'],
+      },
+      { title: 'no pod is moved for one that has its room', change: ['asker !== undefined', 'false'] },
     ],
   },
   {

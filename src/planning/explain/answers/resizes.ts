@@ -1,4 +1,4 @@
-/** What keeps a pod from its new size, and which node would hold it. No pod is moved for a resize in place, and no node is requested. */
+/** What keeps a pod from its new size, and which node would hold it. The pod itself is never moved for it. */
 import type { PendingResize, Pod } from '../../../domain/pod.ts';
 import { PODS, type Resources } from '../../../domain/resources.ts';
 import { compareText } from '../../../lib/comparison.ts';
@@ -6,11 +6,12 @@ import { shownText } from '../../../lib/shown-text.ts';
 import { withAttachLimits } from '../../../scheduling/volumes/attachments.ts';
 import { makeTemplate, templateRefusals } from '../../scale-up/groups/template-node.ts';
 import { groupPods } from '../../scale-up/pods/equivalence-groups.ts';
+import { missingFor, podsOn } from '../../scale-down/room/room-asks.ts';
 import type { ScaleUpInput } from '../../scale-up/plan-input.ts';
-import { amountsOf } from '../amounts.ts';
+import { describeShortage, roomMade } from './daemon-waits.ts';
 import { namePools } from '../pool-rows.ts';
 
-type Input = Pick<ScaleUpInput, 'observation' | 'names'>;
+type Input = Pick<ScaleUpInput, 'observation' | 'names' | 'state'>;
 
 const MESSAGE_BYTES = 200;
 const NO_ZONES: ReadonlySet<string> = new Set();
@@ -26,24 +27,17 @@ export function describeResize(pod: Pod, resize: PendingResize, input: Input): s
     pools.length === 0
       ? 'No pool has nodes that hold that size.'
       : `A new node of ${namePools(pools)} holds that size: a replacement of the pod that requests it can run there.`;
-  return `Its resize in place ${state} (${why}). ${helps}`;
+  return `Its resize in place ${state} (${why}${roomMade(pod.nodeName ?? '', input)}). ${helps}`;
 }
 
 /** For each resource that its node is short of: what it needs, and what the node has for it. */
 function shortages(pod: Pod, wanted: Resources, { observation: { cluster }, names }: Input): readonly string[] {
   const node = cluster.nodes.get(pod.nodeName ?? '');
   if (node === undefined) return [];
-  const others = (cluster.podsByNode.get(node.name) ?? []).filter(({ uid }) => uid !== pod.uid);
-  return [...wanted].flatMap((needs, index) => {
-    const used = others.reduce((sum, { shape }) => sum + (shape.requests[index] ?? 0), 0);
-    const free = Math.max(0, (node.allocatable[index] ?? 0) - used);
-    return index === PODS || needs <= free ? [] : [describeShortage(names.nameOf(index), needs, free)];
-  });
-}
-
-function describeShortage(resource: string, needs: number, free: number): string {
-  const { what, texts } = amountsOf(resource, [needs, free]);
-  return `it needs ${texts[0]} ${what}, the node has ${texts[1]} for it`;
+  const others = podsOn(node, cluster.podsByNode).filter(({ uid }) => uid !== pod.uid);
+  return missingFor({ node, wanted, others })
+    .filter(({ index }) => index !== PODS)
+    .map((one) => `${describeShortage(one, names)} for it`);
 }
 
 /** Groups whose next node would take a pod of that size, by name. Rules about other pods are not looked at. */

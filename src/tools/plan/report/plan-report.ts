@@ -29,6 +29,8 @@ import { defined } from '../../../lib/defined.ts';
 import { repackingDocument, type RepackingDocument } from '../../../api/documents/cost.ts';
 import { estimateRepacks } from '../../../planning/scale-down/repack/repack-estimate.ts';
 import { finishAtOnce } from '../../../lib/slices.ts';
+import { makeScaleDownContext } from '../../../planning/scale-down/plan-context.ts';
+import { makesRoom, planRoom } from '../../../planning/scale-down/room/room.ts';
 import { missingKinds, type MissingKind } from './missing-kinds.ts';
 import { choiceOf } from './option-scores.ts';
 import { type PlanInput, planLoop, type PlannedLoop } from './plan-loop.ts';
@@ -108,7 +110,7 @@ export function planReport(input: PlanInput): PlanReport {
       groups,
       policy: policy.scaleUp,
       advice,
-      daemonWait: daemonWaits(decision.input),
+      daemonWait: daemonWaits(withRooms(decision.input, scaleDown)),
       free: freeRoom(policy.scaleUp, input.observation),
     }),
     ...choiceOf(decision),
@@ -139,6 +141,17 @@ export function planReport(input: PlanInput): PlanReport {
     repacking: repackingOf(input, observation),
     ...(notes.length === 0 ? {} : { notes }),
   };
+}
+
+/** With what would be done about full nodes, where room is made on any. */
+function withRooms(input: ScaleUpInput, plan: ScaleDownPlan): ScaleUpInput {
+  const { observation, state, policy, names } = input;
+  if (!observation.cloud.groups.some((group) => makesRoom(group, { policy }))) return input;
+  const snapshot = new ClusterSnapshot({ names });
+  snapshot.sync(observation.cluster);
+  const context = makeScaleDownContext({ observation, state, policy, names, snapshot, inSequence: true });
+  const { rooms } = planRoom({ context, names, plan, memory: state.repacks, busy: false });
+  return { ...input, state: { ...state, repacks: { ...state.repacks, rooms } } };
 }
 
 function ownersOf({ verdicts }: ScaleUpPlan): PlanReport['owners'] {

@@ -4,10 +4,11 @@ import { answerOn } from '../../../../src/planning/explain/answers/answer.ts';
 import { planScaleUp } from '../../../../src/planning/scale-up/plan.ts';
 import { createPodProjection, projectPod } from '../../../../src/kubernetes/projection/pod.ts';
 import { aCluster, aGroup, aNode, anObservation, aPod, aTemplate, resourceNames } from '../../../support/builders.ts';
+import { NOTHING_REPACKED } from '../../../../src/domain/repack.ts';
 import { aPolicy } from '../../../support/policy.ts';
 import { aState } from '../../../support/state.ts';
 
-function sentenceOf(resize: PendingResize, poolCpu = '15'): string | undefined {
+function sentenceOf(resize: PendingResize, poolCpu = '15', why?: string): string | undefined {
   const node = aNode({ name: 'n', cpu: '3860m' });
   const pods: readonly Pod[] = [aPod({ name: 'db', nodeName: 'n', cpu: '1', resize }), aPod({ nodeName: 'n', cpu: '1500m' })];
   const groups = [
@@ -16,7 +17,7 @@ function sentenceOf(resize: PendingResize, poolCpu = '15'): string | undefined {
   ];
   const input = {
     observation: anObservation(groups, aCluster({ nodes: [node], pods })),
-    state: aState(),
+    state: aState({ repacks: { ...NOTHING_REPACKED, rooms: new Map([['n', { closure: undefined, added: undefined, why }]]) } }),
     policy: aPolicy({ scaleUp: { enforceMinSize: false } }),
     names: resourceNames,
   };
@@ -52,6 +53,13 @@ it.each<[string, PendingResize, string | undefined, string]>([
   ],
 ])('a resize in place that %s says what it lacks, and which pool would hold it', (_name, resize, cpu, expected) => {
   expect(sentenceOf(resize, cpu)).toBe(expected);
+});
+
+it('one that waits says what is done about its node where room is made', () => {
+  const said = sentenceOf({ kind: 'deferred', message: '', wanted: wanted('3') }, '2', 'a pod there is ending, which may make the room');
+  expect(said).toBe(
+    'Runs on node n. Its resize in place is deferred until its node has room (it needs 3 CPU, the node has 2.36 for it; room there: a pod there is ending, which may make the room). No pool has nodes that hold that size.',
+  );
 });
 
 it.each([

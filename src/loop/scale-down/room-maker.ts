@@ -1,0 +1,110 @@
+/**
+ * Moves pods from a node that stays, so that another one fits there: one node at a time, after a last look at fresh data, by the evictions of a
+ * drain. The node gets no taint, and what could not be evicted stays. Must not know which pods are enough, or where they go.
+ */
+import { untilAborted } from '../../lib/abort.ts';
+import { asAutoscalerError } from '../../lib/errors.ts';
+import { podName } from '../../domain/ids.ts';
+import type { Pod } from '../../domain/pod.ts';
+import type { Policy } from '../../domain/policy.ts';
+import type { ReadNode } from '../../domain/ports/cluster.ts';
+import type { RoomMove } from '../../planning/scale-down/room/room.ts';
+import { BudgetIndex, drainContext, drainRulesOf } from '../../scheduling/drainability/drain-rule.ts';
+import { checkNodeDrain } from '../../scheduling/drainability/drainability.ts';
+import type { DrainDeps } from '../deps/loop-deps.ts';
+import { evictWithoutWaiting } from './evict-pods.ts';
+import { DRAIN_EVICTIONS, EvictionTurns } from './eviction-turns.ts';
+import { readOwners, withOwners } from './removal-safety.ts';
+
+type RoomDeps = Omit<DrainDeps, 'onEnd'>;
+
+/** Owns the move under way. A loop starts it and never waits for it. */
+export class RoomMaker {
+  #deps: RoomDeps;
+  readonly #work = new AbortController();
+  readonly #turns = new EvictionTurns(DRAIN_EVICTIONS);
+  #running: Promise<void> | undefined;
+
+  constructor(deps: RoomDeps) {
+    this.#deps = deps;
+  }
+
+  /** Moves that start from now on follow this policy. */
+  reconfigure(policy: Policy): void {
+    this.#deps = { ...this.#deps, policy };
+  }
+
+  get isBusy(): boolean {
+    return this.#running !== undefined;
+  }
+
+  begin(move: RoomMove): void {
+    if (this.isBusy || this.#work.signal.aborted) return;
+    this.#running = this.#make(move)
+      .catch((thrown: unknown) => {
+        const error = asAutoscalerError(thrown);
+        if (error.kind !== 'cancelled') this.#deps.log.warn({ node: move.node, error: error.message }, 'No room made on the node');
+      })
+      .finally(() => {
+        this.#running = undefined;
+      });
+  }
+
+  async #make(move: RoomMove): Promise<void> {
+    const { reader, log, events, clock, policy, owners, cloud } = this.#deps;
+    const { node, asker, group } = move;
+    const signal = this.#work.signal;
+    const names = move.pods.map(podName);
+    const facts = { node, for: podName(asker), pods: names };
+    const unknown = policy.scaleDown.skipNodesWithCustomControllerPods ? await readOwners(move.pods, owners, signal) : undefined;
+    const fresh = await reader.readFresh(node, signal);
+    const refusal = unknown ?? cloud.removalPausedBecause?.(group) ?? this.#objection(move, fresh);
+    if (refusal !== undefined || fresh === undefined) {
+      log.info({ ...facts, reason: refusal }, 'No room made on the node: it changed since the plan was made');
+      return;
+    }
+    log.info(facts, 'Moving pods from a node to make room');
+    const { namespace, name, uid } = asker;
+    const message = `moving ${names.join(', ')} from node ${node} so that this pod fits there`;
+    events.record({ subject: { kind: 'Pod', namespace, name, uid }, type: 'Normal', reason: 'MakingRoom', message });
+    const budgets = new BudgetIndex(reader.observe(clock.now()).disruptionBudgets);
+    const { maxGracefulTerminationMs } = policy.drain;
+    const capMs = maxGracefulTerminationMs > 0 ? maxGracefulTerminationMs : Number.POSITIVE_INFINITY;
+    const said = { reason: 'MakingRoom', message: `evicting this pod from node ${node} to make room for pod ${podName(asker)}` };
+    const pods = freshPods(move, fresh);
+    const stayed = await evictWithoutWaiting(
+      pods,
+      capMs,
+      { ...this.#deps, policy: policy.drain, turns: this.#turns, budgets, said },
+      signal,
+    );
+    if (stayed.length > 0) log.warn({ ...facts, first: stayed[0] }, 'Pods could not be evicted to make room');
+  }
+
+  /** What is against it on fresh data. */
+  #objection(move: RoomMove, fresh: ReadNode | undefined): string | undefined {
+    if (fresh === undefined) return 'the node is gone';
+    const { reader, owners, clock, policy } = this.#deps;
+    const pods = freshPods(move, fresh);
+    // guard: a pod that is gone or ends by itself leaves the others where they are
+    if (pods.length < move.pods.length) return 'a pod that was to move is gone';
+    const asker = fresh.pods.find(({ uid }) => uid === move.asker.uid);
+    // guard: no pod is moved for one that has its room
+    if (move.asker.nodeName === undefined ? asker !== undefined : asker?.resize?.kind !== 'deferred') return 'the pod waits no longer';
+    const cluster = withOwners(reader.observe(clock.now()), owners);
+    const { movable, blocker } = checkNodeDrain(pods, drainContext(cluster, drainRulesOf(policy), clock.now()));
+    if (blocker !== undefined) return `pod ${blocker.pod} blocks: ${blocker.reason}`;
+    return movable.length < pods.length ? 'a pod may not be moved any more' : undefined;
+  }
+
+  /** Starts nothing new and waits until the signal fires. */
+  async stop(signal: AbortSignal): Promise<void> {
+    this.#work.abort();
+    await untilAborted(Promise.allSettled([this.#running]), signal);
+  }
+}
+
+function freshPods({ pods }: RoomMove, fresh: ReadNode): readonly Pod[] {
+  const wanted = new Set(pods.map(({ uid }) => uid));
+  return fresh.pods.filter(({ uid, deletionAtMs }) => wanted.has(uid) && deletionAtMs === undefined);
+}

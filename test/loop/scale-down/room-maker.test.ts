@@ -1,0 +1,52 @@
+/** The last look before pods are moved from a node that stays, and what is evicted then. */
+import { expect, it } from 'vitest';
+import type { Pod } from '../../../src/domain/pod.ts';
+import { RoomMaker } from '../../../src/loop/scale-down/room-maker.ts';
+import { aBudget, aGroup, aNode, aPod, resourceNames, START_MS } from '../../support/builders.ts';
+import { FakeClock, settle } from '../../support/fake-clock.ts';
+import { FakeCloud } from '../../support/fake-cloud.ts';
+import { FakeCluster } from '../../support/fake-cluster.ts';
+import { aPolicy } from '../../support/policy.ts';
+import { silentLog } from '../../support/silent-log.ts';
+import { createMetrics } from '../../../src/telemetry/metrics.ts';
+import { G, SELF } from './removal-stage.ts';
+
+const web = aPod({ name: 'web', nodeName: 'g-0' });
+const agent = aPod({ name: 'agent', daemonSet: true });
+const db = aPod({ name: 'db', nodeName: 'g-0', resize: { kind: 'deferred', message: '', wanted: resourceNames.parse({ cpu: '2' }) } });
+const { resize: _resize, ...done } = db;
+
+interface Setting {
+  readonly asker?: Pod;
+  /** What the API server has on the node. */
+  readonly present: readonly Pod[];
+  readonly budgets?: readonly ReturnType<typeof aBudget>[];
+}
+
+async function make({ asker = agent, present, budgets = [] }: Setting) {
+  const cluster = new FakeCluster({ nodes: [aNode({ name: 'g-0' })], pods: present, disruptionBudgets: budgets });
+  const cloud = new FakeCloud([aGroup({ id: 'g', target: 1 })]);
+  const base = { clock: new FakeClock(START_MS), log: silentLog(), metrics: createMetrics(), policy: aPolicy(), cloud };
+  const maker = new RoomMaker({ ...base, reader: cluster, tainter: cluster, evictor: cluster, events: cluster, deletionOwner: () => SELF });
+  maker.begin({ node: 'g-0', group: G, pods: [web], asker });
+  const wasBusy = maker.isBusy;
+  maker.begin({ node: 'g-0', group: G, pods: [web], asker });
+  await settle();
+  return { evicted: cluster.evicted.map(({ pod }) => pod), busy: [wasBusy, maker.isBusy], events: cluster.events };
+}
+
+it.each<readonly [string, Setting, readonly string[]]>([
+  ['while a pod of a DaemonSet waits', { present: [web] }, ['web']],
+  ['while a resize is deferred', { asker: db, present: [web, db] }, ['web']],
+  ['not once the resize is done', { asker: db, present: [web, done] }, []],
+  ['not once the pod runs there', { present: [web, { ...agent, nodeName: 'g-0' }] }, []],
+  ['not if it is gone', { present: [aPod({ name: 'web', nodeName: 'g-0', uid: 'another' })] }, []],
+  ['not if it ends by itself', { present: [{ ...web, deletionAtMs: START_MS }] }, []],
+  ['not if it is protected by now', { present: [{ ...web, safeToEvict: 'false' }] }, []],
+  ['not if its budget allows none', { present: [web], budgets: [aBudget({ disruptionsAllowed: 0 })] }, []],
+])('a pod is moved once %s', async (_what, setting, expected) => {
+  const { evicted, busy, events } = await make(setting);
+  expect([evicted, busy]).toEqual([expected, [true, false]]);
+  const said = events.map(({ reason, subject }) => `${reason} ${subject.name}`);
+  expect(said).toEqual(expected.length === 0 ? [] : [`MakingRoom ${(setting.asker ?? agent).name}`, 'MakingRoom web']);
+});
