@@ -34,6 +34,8 @@ export interface KubernetesDiagnosis {
   mayI(access: Access, signal: AbortSignal): Promise<boolean>;
   /** @throws AutoscalerError */
   stuckBudgets(signal: AbortSignal): Promise<readonly StuckBudget[]>;
+  /** The types of conditions that nodes have, by agent pool. @throws AutoscalerError */
+  conditionTypes(signal: AbortSignal): Promise<ReadonlyMap<string, ReadonlySet<string>>>;
   close(): Promise<void>;
 }
 
@@ -48,6 +50,7 @@ export async function diagnoseKubernetes(options: KubernetesOptions, clock: Cloc
     version: async (signal) => field(await rest.json({ method: 'GET', path: '/version' }, signal), 'gitVersion'),
     mayI: (access, signal) => mayI(rest, access, signal),
     stuckBudgets: (signal) => stuckBudgets(rest, signal),
+    conditionTypes: (signal) => conditionTypes(rest, signal),
     close: () => connection.close(),
   };
 }
@@ -69,19 +72,41 @@ export async function mayI(
 
 async function stuckBudgets(rest: Rest, signal: AbortSignal): Promise<readonly StuckBudget[]> {
   const found: StuckBudget[] = [];
+  for (const item of await listAll(rest, '/apis/policy/v1/poddisruptionbudgets', signal)) {
+    const reason = neverPasses(objectAt(item, 'spec'), objectAt(item, 'status'));
+    const metadata = objectAt(item, 'metadata');
+    if (reason !== undefined) found.push({ namespace: field(metadata, 'namespace'), name: field(metadata, 'name'), reason });
+  }
+  return found;
+}
+
+async function conditionTypes(rest: Rest, signal: AbortSignal): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
+  const byPool = new Map<string, Set<string>>();
+  for (const node of await listAll(rest, '/api/v1/nodes', signal)) {
+    const labels = objectAt(objectAt(node, 'metadata'), 'labels');
+    const pool = field(labels, 'kubernetes.azure.com/agentpool') || field(labels, 'agentpool');
+    const types = byPool.get(pool) ?? new Set();
+    for (const condition of itemsAt(objectAt(node, 'status'), 'conditions')) types.add(field(condition, 'type'));
+    byPool.set(pool, types);
+  }
+  return byPool;
+}
+
+async function listAll(rest: Rest, path: string, signal: AbortSignal): Promise<readonly unknown[]> {
+  const found: unknown[] = [];
   let next = '';
   do {
     const query = { limit: 500, ...(next === '' ? {} : { continue: next }) };
-    const page = await rest.json({ method: 'GET', path: '/apis/policy/v1/poddisruptionbudgets', query }, signal);
-    const items: unknown = typeof page === 'object' && page !== null ? Reflect.get(page, 'items') : undefined;
-    for (const item of Array.isArray(items) ? (items as readonly unknown[]) : []) {
-      const reason = neverPasses(objectAt(item, 'spec'), objectAt(item, 'status'));
-      const metadata = objectAt(item, 'metadata');
-      if (reason !== undefined) found.push({ namespace: field(metadata, 'namespace'), name: field(metadata, 'name'), reason });
-    }
+    const page = await rest.json({ method: 'GET', path, query }, signal);
+    for (const item of itemsAt(page, 'items')) found.push(item);
     next = field(objectAt(page, 'metadata'), 'continue');
   } while (next !== '');
   return found;
+}
+
+function itemsAt(value: unknown, key: string): readonly unknown[] {
+  const items: unknown = typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined;
+  return Array.isArray(items) ? (items as readonly unknown[]) : [];
 }
 
 /**

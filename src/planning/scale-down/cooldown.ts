@@ -23,8 +23,10 @@ export function cooldownReason(context: ScaleDownContext, scaleUpPlanned: boolea
     .find((reason) => reason !== undefined);
 }
 
+type CooldownTimes = Pick<LoopState, 'lastScaleUpMs' | 'lastScaleDownMs' | 'lastScaleDownFailureMs'>;
+
 /** What the cluster as a whole cools down after, and until when: milliseconds since the epoch. Empty if delays apply to single groups. */
-function cooldowns(state: LoopState, rules: ScaleDownPolicy): readonly (readonly [after: string, endsAtMs: number])[] {
+function cooldowns(state: CooldownTimes, rules: ScaleDownPolicy): readonly (readonly [after: string, endsAtMs: number])[] {
   if (rules.delaysPerGroup) return [];
   return [
     ['a scale-up', state.lastScaleUpMs + rules.delayAfterAddMs],
@@ -34,7 +36,7 @@ function cooldowns(state: LoopState, rules: ScaleDownPolicy): readonly (readonly
 }
 
 /** When the cooldown of the whole cluster ends, milliseconds since the epoch; undefined if there is none. */
-export function cooldownEndMs(state: LoopState, rules: ScaleDownPolicy, nowMs: number): number | undefined {
+export function cooldownEndMs(state: CooldownTimes, rules: ScaleDownPolicy, nowMs: number): number | undefined {
   const endsAtMs = Math.max(-Infinity, ...cooldowns(state, rules).map(([, atMs]) => atMs));
   return nowMs < endsAtMs ? endsAtMs : undefined;
 }

@@ -106,6 +106,37 @@ export async function budgetChecks(diagnosis: KubernetesDiagnosis, signal: Abort
   }
 }
 
+/** Rules about sick nodes whose conditions no node carries. Sends no call where there are no such rules. */
+export async function sickNodeChecks(
+  diagnosis: KubernetesDiagnosis,
+  { nodeGroupOptions }: Pick<Config['azure'], 'nodeGroupOptions'>,
+  signal: AbortSignal,
+): Promise<readonly Check[]> {
+  const ruled = nodeGroupOptions.filter(({ options }) => (options.sickNodes?.conditions ?? []).length > 0);
+  if (ruled.length === 0) return [];
+  try {
+    const byPool = await diagnosis.conditionTypes(signal);
+    return ruled.flatMap(({ name, options }) => {
+      const present = byPool.get(name);
+      if (present === undefined) return [];
+      const named = [...new Set((options.sickNodes?.conditions ?? []).map(({ type }) => type))];
+      const missing = named.filter((type) => !present.has(type));
+      if (missing.length === 0) return [ok('config', `nodes of ${name} carry every condition of the rules about sick nodes`)];
+      const who = 'The node problem detector writes a condition also while all is well; AKS runs it on its Linux nodes';
+      const message = `no node of ${name} carries ${missing.join(', ')}, which rules about sick nodes name: they cannot find such a node. ${who}`;
+      return [
+        warning(
+          'config',
+          message,
+          shell`kubectl get nodes -l kubernetes.azure.com/agentpool=${name} -o 'jsonpath={.items[*].status.conditions[*].type}'`,
+        ),
+      ];
+    });
+  } catch (thrown) {
+    return [skipped('config', `conditions of nodes cannot be read: ${asAutoscalerError(thrown).message}`)];
+  }
+}
+
 /** Rules of the configuration that match nothing. Pure. */
 export function configChecks(
   { azure, policy, warnings }: Config,

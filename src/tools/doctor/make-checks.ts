@@ -10,7 +10,7 @@ import { shell } from '../../lib/shown-text.ts';
 import { createMetrics } from '../../telemetry/metrics.ts';
 import { identityCheck, poolChecks, quotaChecks, subnetCheck } from './azure-checks.ts';
 import { failed, ok, type Check } from './check.ts';
-import { accessChecks, budgetChecks, configChecks } from './cluster-checks.ts';
+import { accessChecks, budgetChecks, configChecks, sickNodeChecks } from './cluster-checks.ts';
 import {
   activityLogCheck,
   AGENT_POOL_READ,
@@ -155,7 +155,11 @@ interface CheckDeps {
   readonly metrics: ReturnType<typeof createMetrics>;
 }
 
-async function checkCluster({ kubernetes, policy }: Config, { clock, metrics }: CheckDeps, signal: AbortSignal): Promise<readonly Check[]> {
+async function checkCluster(
+  { azure, kubernetes, policy }: Config,
+  { clock, metrics }: CheckDeps,
+  signal: AbortSignal,
+): Promise<readonly Check[]> {
   const fix =
     kubernetes.kubeconfigPath === undefined
       ? 'kubectl cluster-info'
@@ -168,6 +172,7 @@ async function checkCluster({ kubernetes, policy }: Config, { clock, metrics }: 
         ok('kubernetes', `connected to the API server ${cluster.server}, version ${version}`),
         ...(await accessChecks(cluster, { kubernetes, policy }, signal)),
         ...(await budgetChecks(cluster, signal)),
+        ...(await sickNodeChecks(cluster, azure, signal)),
       ];
     } finally {
       await cluster.close();

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { nodeGroupId } from '../../../src/domain/ids.ts';
 import { isQuarantined, type Node } from '../../../src/domain/node.ts';
-import { NOTHING_REPACKED } from '../../../src/domain/repack.ts';
 import { describeNodeHealth, poolHealth, quarantinedNodes } from '../../../src/planning/explain/answers/node-health.ts';
 import { brokenNodes } from '../../../src/planning/state/node-counts.ts';
 import { aNode, anInstance, aPod } from '../../support/builders.ts';
@@ -64,8 +63,9 @@ describe('a node that AKS quarantined', () => {
 
   it('is named with what it costs', () => {
     const observation = observe(worldOf());
-    const prices = aPolicy({ scaleUp: { prices: { standard_d4s_v5: 0.25 } } }).scaleUp;
-    const input = { observation, state: { repacks: NOTHING_REPACKED }, prices, currency: 'EUR' };
+    const priced = aPolicy({ scaleUp: { prices: { standard_d4s_v5: 0.25 } } });
+    const prices = priced.scaleUp;
+    const input = { observation, state: aState(), policy: priced, currency: 'EUR' };
     expect(quarantinedNodes(observation, prices).map(({ nodes, perHour }) => [nodes, perHour])).toEqual([[['p-0'], 0.25]]);
     expect(describeNodeHealth('p-0', input)).toBe(
       'AKS quarantined it: its drain failed at an upgrade. It takes no pods and is not counted as capacity. It costs 0.25 EUR/h.',

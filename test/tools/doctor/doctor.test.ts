@@ -370,6 +370,18 @@ describe('doctor', () => {
     expect(found).toEqual(['config warning: nodeGroupOptions: node group genral not found; node groups: general, system']);
   });
 
+  it('rules: conditions of sick nodes that no node of the pool carries', async () => {
+    const file = join(temporaryFolder(), 'config.yaml');
+    const conditions = '[{ type: XIDErrors }, { type: MemoryPressure }]';
+    writeFileSync(file, `nodeGroupOptions: [{ name: general, sickNodes: { conditions: ${conditions} } }]\n`);
+    const found = bad(
+      await visit(GOOD, { argv: ['--config', file, '--node-group-auto-discovery=label:cluster-autoscaler-enabled=true'] }),
+    ).map(({ area, status, message }) => `${area} ${status}: ${message}`);
+    expect(found).toEqual([
+      expect.stringMatching(/^config warning: no node of general carries XIDErrors, which rules about sick nodes name/),
+    ]);
+  });
+
   it("pools: AKS's own autoscaler over an agent pool", async () => {
     const spec = worldOf([aPool({ name: 'general', managedAutoscaler: true })]);
     const seen = await visit(spec);

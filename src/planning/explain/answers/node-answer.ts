@@ -79,7 +79,7 @@ export function answerNode(decided: AnswerInput, name: string): NodeAnswer | und
     pods: pods.map(podName).sort(),
     ...defined({
       cordonedBy: node.unschedulable ? cordonWriter(nodeWriters?.cordon) : undefined,
-      health: describeNodeHealth(name, { observation, state: input.state, prices: policy.scaleUp }),
+      health: describeNodeHealth(name, { observation, state: input.state, policy }),
       pool: group?.id,
       vmSize: group?.vmSize,
       zone: node.labels['topology.kubernetes.io/zone'],

@@ -3,10 +3,11 @@ import type { NodeGroupId, NodeName } from '../../../domain/ids.ts';
 import type { LoopState } from '../../../domain/loop-state.ts';
 import type { NodeGroup } from '../../../domain/node-group.ts';
 import type { Observation } from '../../../domain/observation.ts';
-import type { PriceSources } from '../../../domain/policy.ts';
+import type { Policy, PriceSources } from '../../../domain/policy.ts';
 import { defined } from '../../../lib/defined.ts';
 import { priceOf } from '../../expanders/node-price.ts';
 import { nodeListFacts } from '../../facts/node-list-facts.ts';
+import { cooldownEndMs } from '../../scale-down/cooldown.ts';
 import { describeCondition, sickNodeOf, sickPools, type SickNode, type SickPool } from '../../facts/sick-nodes.ts';
 import { formatPerHour } from '../amounts.ts';
 import { STAGES } from '../repack-words.ts';
@@ -16,8 +17,8 @@ const MOST_NAMED = 3;
 
 interface HealthInput {
   readonly observation: Observation;
-  readonly state: Pick<LoopState, 'repacks'>;
-  readonly prices: PriceSources;
+  readonly state: Pick<LoopState, 'repacks' | 'lastScaleUpMs' | 'lastScaleDownMs' | 'lastScaleDownFailureMs'>;
+  readonly policy: Policy;
   readonly currency?: string | undefined;
 }
 
@@ -52,27 +53,30 @@ export function quarantinedNodes({ cluster, cloud }: Observation, prices: PriceS
 
 /** undefined: nothing is known to be wrong with the node, beside its readiness. */
 export function describeNodeHealth(name: NodeName, input: HealthInput): string | undefined {
-  const { observation, state } = input;
-  const aside = quarantinedNodes(observation, input.prices).find(({ nodes }) => nodes.includes(name));
+  const { observation } = input;
+  const aside = quarantinedNodes(observation, input.policy.scaleUp).find(({ nodes }) => nodes.includes(name));
   if (aside !== undefined) {
     const each = aside.perHour === undefined ? '' : ` It costs ${formatPerHour(aside.perHour / aside.nodes.length, input.currency)}.`;
     return `AKS quarantined it: its drain failed at an upgrade. It takes no pods and is not counted as capacity.${each}`;
   }
   const found = sickNodeOf(name, observation);
-  return found === undefined ? undefined : `It ${describeSick(found.sick, found.pool, observation, state)}.`;
+  return found === undefined ? undefined : `It ${describeSick(found.sick, found.pool, input)}.`;
 }
 
 /** `is sick: XIDErrors=True for 12 min; its replacement waits until its new nodes are ready`. */
 function describeSick(
   { node, condition, dueAtMs }: SickNode,
   { rules, stopped }: SickPool,
-  { nowMs }: Observation,
-  state: HealthInput['state'],
+  { observation: { nowMs }, state, policy }: HealthInput,
 ): string {
   const what = `${describeCondition(condition)} for ${formatSpan(Math.max(0, nowMs - condition.sinceMs))}`;
   const { running, left } = state.repacks;
   const own = running.find(({ set }) => set.remove.some((each) => each.node === node.name && each.condition !== undefined));
-  if (own !== undefined) return `is sick: ${what}; its replacement ${STAGES[own.stage]}`;
+  if (own !== undefined) {
+    const cooldownMs = own.stage === 'checked' ? cooldownEndMs(state, policy.scaleDown, nowMs) : undefined;
+    const after = cooldownMs === undefined ? '' : `, after the cooldown of removals, ${formatSpan(cooldownMs - nowMs)} more`;
+    return `is sick: ${what}; its replacement ${STAGES[own.stage]}${after}`;
+  }
   if (dueAtMs > nowMs) return `shows ${what}; it is sick by its pool's rules in ${formatSpan(dueAtMs - nowMs)}`;
   const why = stopped ?? left.get(node.name);
   return `is sick: ${what}; ${why === undefined ? `it is replaced by its pool's rules (maximum: ${rules.maximum})` : `not replaced now: ${why}`}`;
@@ -81,7 +85,7 @@ function describeSick(
 /** Of managed groups, in their order; without those whose nodes are well. */
 export function poolHealth(input: HealthInput): readonly PoolHealth[] {
   const { observation } = input;
-  const aside = new Map(quarantinedNodes(observation, input.prices).map((each) => [each.group.id, each]));
+  const aside = new Map(quarantinedNodes(observation, input.policy.scaleUp).map((each) => [each.group.id, each]));
   const sick = new Map(sickPools(observation).map((pool) => [pool.group.id, pool]));
   if (aside.size + sick.size === 0) return [];
   return observation.cloud.groups.flatMap(({ id }) => {
@@ -100,7 +104,7 @@ export function poolHealth(input: HealthInput): readonly PoolHealth[] {
           sick: pool?.showing.map((one) => ({
             node: one.node.name,
             condition: describeCondition(one.condition),
-            sentence: `${one.node.name} ${describeSick(one, pool, observation, input.state)}`,
+            sentence: `${one.node.name} ${describeSick(one, pool, input)}`,
           })),
         }),
       },
@@ -113,9 +117,9 @@ function quarantineText({ nodes, perHour }: QuarantinedNodes, currency: string |
   return `${counted(nodes.length)} quarantined by AKS after a failed drain (${named(nodes)}): no capacity${cost}`;
 }
 
-function sickText(pool: SickPool, { observation, state }: HealthInput): string {
+function sickText(pool: SickPool, input: HealthInput): string {
   if (pool.stopped !== undefined) return pool.stopped;
-  const shown = pool.showing.slice(0, MOST_NAMED).map((one) => `${one.node.name} ${describeSick(one, pool, observation, state)}`);
+  const shown = pool.showing.slice(0, MOST_NAMED).map((one) => `${one.node.name} ${describeSick(one, pool, input)}`);
   const more = pool.showing.length > MOST_NAMED ? [`and ${pool.showing.length - MOST_NAMED} others`] : [];
   return [...shown, ...more].join('; ');
 }

@@ -174,7 +174,7 @@ function knownOf({ input, history, remainingWrites }: AnswerInput, group: NodeGr
   return defined({
     paused: describePauses(group.blocks),
     deallocation: describeStopped(group, { prices: policy.scaleUp, created: readyTime }),
-    health: poolHealth({ observation, state, prices: policy.scaleUp }).find((each) => each.group === group.id)?.sentence,
+    health: poolHealth({ observation, state, policy }).find((each) => each.group === group.id)?.sentence,
     stopped: instanceListFacts(group).deallocated.length || undefined,
     ...scheduleFacts(group, { observation, state }),
     repacking: describeRepacking(group, state, policy),

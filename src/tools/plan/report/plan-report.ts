@@ -122,7 +122,7 @@ export function planReport(input: PlanInput): PlanReport {
     file === undefined ? [] : missingKinds({ file, scaleDown, observation, freesNodes: waste.some(({ fix }) => fix !== undefined) });
   const headroom = headroomRows(input, scaleUp);
   const stopped = stopsOf(input);
-  const health = poolHealth({ ...input, prices: policy.scaleUp });
+  const health = poolHealth(input);
   const hasBoth = growth.increases.length > 0 && removals.removals.length > 0;
   return {
     summary: { text: summaryOf(counts), ...counts },

@@ -1,14 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import { nodeGroupId } from '../../../../src/domain/ids.ts';
+import { nodeGroupId, type NodeName } from '../../../../src/domain/ids.ts';
 import type { NodeGroup } from '../../../../src/domain/node-group.ts';
 import type { Node } from '../../../../src/domain/node.ts';
 import { DEFAULT_REPACK, NOTHING_REPACKED, type RepackMemory, type SickNodeRules } from '../../../../src/domain/repack.ts';
+import { describeNodeHealth } from '../../../../src/planning/explain/answers/node-health.ts';
 import { NODE_IMAGE_LABEL } from '../../../../src/planning/facts/node-images.ts';
 import { noteRepackIncrease } from '../../../../src/planning/scale-down/repack/repack-memory.ts';
 import type { RepackDecision } from '../../../../src/planning/scale-down/repack/repack.ts';
 import { aNode, anInstance, aPod, aTemplate, START_MS } from '../../../support/builders.ts';
 import { aPolicy } from '../../../support/policy.ts';
-import { MINUTE, plan, pool, removed, type World } from '../world.ts';
+import { aState } from '../../../support/state.ts';
+import { MINUTE, observe, plan, pool, removed, type World } from '../world.ts';
 import { step } from './repack-world.ts';
 
 const HOUR = 60 * MINUTE;
@@ -229,4 +231,20 @@ describe('a pool whose new node turns sick as well', () => {
     expect(step({ world: worldOf({ sick: {} }), memory: done(), afterMs: 48 * HOUR }).memory.replaced.size).toBe(0);
     expect(NOTHING_REPACKED.replaced.size).toBe(0);
   });
+});
+
+it('a replacement that is checked again says how long the cooldown of removals still lasts', () => {
+  const world = worldOf();
+  const observation = observe(world);
+  const said = (lastScaleUpMs: number) =>
+    describeNodeHealth('gpu-0' as NodeName, {
+      observation,
+      state: aState({ repacks: begun(), lastScaleUpMs }),
+      policy: aPolicy({ scaleDown: { delayAfterAddMs: 10 * MINUTE } }),
+    });
+  const checked = 'It is sick: XIDErrors=True (XidPresent) for 11 min; its replacement is checked again before anything is done';
+  expect([said(START_MS - 4 * MINUTE), said(START_MS - HOUR)]).toEqual([
+    `${checked}, after the cooldown of removals, 6 min more.`,
+    `${checked}.`,
+  ]);
 });
