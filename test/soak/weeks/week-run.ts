@@ -23,6 +23,9 @@ interface WeekResult {
   readonly problems: readonly string[];
 }
 
+/** A lease that is renewed rarely costs little; a process that stops gives it back at once. */
+const LEASE = ['--leader-elect-lease-duration=300s', '--leader-elect-renew-deadline=200s', '--leader-elect-retry-period=60s'];
+
 /** How much of a week, and how often it is looked at. */
 interface Pace {
   readonly hours: number;
@@ -61,7 +64,13 @@ async function liveWeek(from: string, holiday: string, { hours, scan, look, down
   const file = join(folder, 'config.yaml');
   await writeFile(file, rulesOf(holiday, scan));
   const pools = [aPool({ name: 'office', count: 1, min: 1 }), aPool({ name: 'night', count: 1, min: 1 })];
-  const flags = ['--scale-down-unneeded-time=4m', '--scale-down-delay-after-add=1m', `--scan-interval=${scan}m`, `--config=${file}`];
+  const flags = [
+    '--scale-down-unneeded-time=4m',
+    '--scale-down-delay-after-add=1m',
+    `--scan-interval=${scan}m`,
+    ...LEASE,
+    `--config=${file}`,
+  ];
   const input = {
     startMs: Date.parse(from),
     spec: worldOf(pools),
