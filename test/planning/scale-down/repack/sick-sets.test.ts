@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { nodeGroupId, type NodeName } from '../../../../src/domain/ids.ts';
+import { nodeGroupId } from '../../../../src/domain/ids.ts';
 import type { NodeGroup } from '../../../../src/domain/node-group.ts';
 import type { Node } from '../../../../src/domain/node.ts';
 import { DEFAULT_REPACK, NOTHING_REPACKED, type RepackMemory, type SickNodeRules } from '../../../../src/domain/repack.ts';
@@ -237,7 +237,7 @@ it('a replacement that is checked again says how long the cooldown of removals s
   const world = worldOf();
   const observation = observe(world);
   const said = (lastScaleUpMs: number) =>
-    describeNodeHealth('gpu-0' as NodeName, {
+    describeNodeHealth('gpu-0', {
       observation,
       state: aState({ repacks: begun(), lastScaleUpMs }),
       policy: aPolicy({ scaleDown: { delayAfterAddMs: 10 * MINUTE } }),
