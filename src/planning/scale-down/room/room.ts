@@ -124,8 +124,13 @@ function asksInTurn(context: ScaleDownContext): readonly RoomAsk[] {
 function roomAfter({ move, increase }: Made, { closure, added }: NodeRoom, nowMs: number): NodeRoom {
   const durationMs = nextDurationMs(CLOSED, closure);
   const next = closure !== undefined && added !== undefined ? closure : { durationMs, untilMs: nowMs + durationMs };
-  const why = increase === undefined ? `${move?.pods.length ?? 0} of its pods are being moved` : 'a node for its pods is being requested';
+  const why = increase === undefined ? movesOf(move?.pods ?? []) : 'a node for its pods is being requested';
   return { closure: next, added: increase?.group, why };
+}
+
+function movesOf(pods: readonly Pod[]): string {
+  const names = pods.map(podName).join(', ');
+  return pods.length === 1 ? `pod ${names} moves to another node` : `pods ${names} move to other nodes`;
 }
 
 /** Why no pod of the node is moved now, as a part of a sentence. undefined: it is worth a simulation. */
