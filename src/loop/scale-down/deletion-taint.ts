@@ -111,7 +111,7 @@ export interface LeftoversInput {
   readonly self: string;
 }
 
-/** The plan counts on the freed nodes, so the loop waits for them, but no longer than this, milliseconds. */
+/** The loop waits no longer than this, milliseconds. The plan of the next loop counts on the freed nodes: this one has seen them with the taint. */
 const UNDO_WITHIN_MS = 10_000;
 /** Calls that are under way at once. */
 const UNDO_AT_ONCE = 10;
