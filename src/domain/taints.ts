@@ -23,6 +23,8 @@ export const TO_BE_DELETED_TAINT = 'ToBeDeletedByClusterAutoscaler';
 export const CORDONED_BEFORE_TAINT = 'aks-autoscaler/cordoned-before';
 /** Annotation of a node with a deletion taint: who wrote the taint. Its format is in domain/deletion-owner.ts. */
 export const DELETION_OWNER_ANNOTATION = 'aks-autoscaler/deletion-owner';
+/** Kubernetes' own, on cordoned nodes. */
+export const CORDON_TAINT: Taint = { key: 'node.kubernetes.io/unschedulable', value: '', effect: 'NoSchedule' };
 /** Value: unix seconds since when the node is unneeded. Effect PreferNoSchedule. */
 export const DELETION_CANDIDATE_TAINT = 'DeletionCandidateOfClusterAutoscaler';
 

@@ -26,7 +26,7 @@ import type { ClusterSnapshot } from '../scheduling/snapshot/cluster-snapshot.ts
 import { capacityStatusWrites, expiredRequests, type CapacityStatuses, type StatusWrite } from './capacity-objects/capacity-statuses.ts';
 import type { LoopDeps, LoopOptions } from './deps/loop-deps.ts';
 import type { DrainRunner } from './scale-down/drain-runner.ts';
-import { undoLeftovers } from './scale-down/deletion-taint.ts';
+import { undoLeftovers, withFreedNodes } from './scale-down/deletion-taint.ts';
 import { withOwners } from './scale-down/removal-safety.ts';
 import type { RoomMaker } from './scale-down/room-maker.ts';
 import type { PreemptionResponder } from './scale-down/spot-preemption.ts';
@@ -135,7 +135,8 @@ async function runSteps(
   const observation = plannedObservation(observed.value, reduced.value.state, input.deps);
   progress = { ...progress, ...reduced.value, observation };
   await turns.next();
-  await steps.run('leftovers', () => undoEarlierRun(input, progress, run.signal));
+  const undone = await steps.run('leftovers', () => undoEarlierRun(input, progress, run.signal));
+  if (!('error' in undone)) progress = undone.value;
   await steps.run('preemption', () => respondToPreemptions(input, progress, run.signal));
   progress = await scaleUp(input, steps, progress, run.signal);
   progress = await scaleDown(input, steps, progress, run.signal);
@@ -202,11 +203,17 @@ function withReleased(state: LoopState, released: RunOnceInput['released'], { cl
   return endClosures(state, groups, nowMs);
 }
 
-async function undoEarlierRun({ deps, runner }: RunOnceInput, { observation, state }: Progress, signal: AbortSignal): Promise<void> {
-  if (observation === undefined) return;
-  const { tainter, events, clock, log, policy } = deps;
-  const ours = { state, inFlight: runner.inFlight(), cordon: policy.drain.cordon, self: deps.deletionOwner() };
-  await undoLeftovers({ observation, ...ours, tainter, events, clock, log }, signal);
+async function undoEarlierRun({ deps, runner, snapshot }: RunOnceInput, progress: Progress, signal: AbortSignal): Promise<Progress> {
+  const { observation, state } = progress;
+  if (observation === undefined) return progress;
+  const { tainter, events, clock, log, policy, turns } = deps;
+  const { cordon } = policy.drain;
+  const ours = { state, inFlight: runner.inFlight(), cordon, self: deps.deletionOwner() };
+  const freed = await undoLeftovers({ observation, ...ours, tainter, events, clock, log }, signal);
+  if (freed.length === 0) return progress;
+  const cluster = withFreedNodes(observation.cluster, freed, cordon);
+  await turns.finish(snapshot.syncInSlices(cluster));
+  return { ...progress, observation: { ...observation, cluster } };
 }
 
 async function respondToPreemptions(

@@ -89,6 +89,24 @@ describe('the first loop after a start', () => {
     ]);
   });
 
+  it.each([
+    { name: 'counts on a node that it has just freed', other: false, requested: 0, told: ['ClusterAutoscalerCleanup'] },
+    { name: 'counts on none that another process has marked by then', other: true, requested: 1, told: [] },
+  ])('$name', async ({ other, requested, told }) => {
+    const waiting = aPod({ name: 'waiting', cpu: '3' });
+    const stage = aStage({ groups: [aGroup({ id: 'a', target: 1 })], nodes: [left('a-0')], pods: [waiting], policy: quick });
+    stage.cluster.onCall = (call, name) => {
+      const node = stage.cluster.nodes.get(name);
+      if (other && call === 'untaint' && node !== undefined) stage.cluster.nodes.set(name, { ...node, deletionOwner: 'other/1' });
+    };
+    const report = await stage.runOnce();
+    expect(report.rounds.flatMap(({ plan }) => plan.increases.map(({ from, to }) => to - from))).toEqual(
+      requested === 0 ? [] : [requested],
+    );
+    const cleanups = stage.cluster.events.map(({ reason }) => reason).filter((reason) => reason === 'ClusterAutoscalerCleanup');
+    expect(cleanups).toEqual(told);
+  });
+
   it('what could not be read or freed at first is freed in a later loop', async () => {
     const stage = aStage({ groups: [aGroup({ id: 'a', target: 1, instances: undefined })], nodes: [left('a-0')], policy: quick });
     await stage.runOnce();

@@ -126,15 +126,16 @@ export class FakeCluster implements ClusterReader, NodeTainter, PodEvictor, Even
     key: string,
     { uncordon, owner }: { readonly uncordon: boolean; readonly owner?: TaintOwner },
     signal: AbortSignal,
-  ): Promise<void> {
+  ): Promise<boolean> {
     await this.#enter('untaint', name, signal);
     const node = this.nodes.get(name);
-    if (node === undefined || (owner !== undefined && (node.deletionOwner ?? '') !== owner.value)) return;
+    if (node === undefined || (owner !== undefined && (node.deletionOwner ?? '') !== owner.value)) return false;
     const taints = node.taints.filter((taint) => taint.key !== key);
     const uncordons = uncordon && taints.length < node.taints.length;
     const next = { ...node, taints, unschedulable: node.unschedulable && !uncordons };
     const { deletionOwner: _writer, ...unnamed } = next;
     this.nodes.set(name, owner === undefined || isCovered(next, owner) ? next : unnamed);
+    return taints.length < node.taints.length;
   }
 
   async evict(pod: { readonly uid: string; readonly name: string }, gracePeriodMs: number, signal: AbortSignal): Promise<EvictOutcome> {

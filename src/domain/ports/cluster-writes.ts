@@ -19,14 +19,14 @@ export interface NodeTainter {
   ): Promise<{ readonly uncordonLater: boolean; readonly heldBy?: string }>;
   /**
    * Removes every taint with the key, and un-cordons if requested and there was one. With `owner`, nothing is changed while the annotation names another
-   * writer; the annotation goes with the last of these taints. A node that is gone is a success.
+   * writer; the annotation goes with the last of these taints. A node that is gone is a success. Resolves to whether this call removed a taint.
    */
   untaint(
     node: NodeName,
     key: string,
     options: { readonly uncordon: boolean; readonly owner?: TaintOwner },
     signal: AbortSignal,
-  ): Promise<void>;
+  ): Promise<boolean>;
 }
 
 /** On nodes that are not removed: the reason code, since when, and the cause. People read it; the autoscaler compares the code. */

@@ -35,7 +35,7 @@ export function createNodeTainter(deps: TainterDeps): NodeTainter {
         };
         let heldBy: string | undefined;
         try {
-          heldBy = await changeNode(deps.rest, { node, operation: 'taint', change, owner }, signal);
+          ({ heldBy } = await changeNode(deps.rest, { node, operation: 'taint', change, owner }, signal));
         } catch (thrown) {
           const { detail } = asAutoscalerError(thrown);
           if (cordons && detail.kind === 'unavailable' && detail.effect === 'unknown') answerLost = true;
@@ -46,12 +46,13 @@ export function createNodeTainter(deps: TainterDeps): NodeTainter {
       return retrying(deps.retry, attempt, signal);
     },
     untaint: async (node, key, { uncordon, owner }, signal) => {
-      const attempt = (): Promise<unknown> =>
+      const attempt = (): Promise<Changed> =>
         changeNode(deps.rest, { node, operation: 'untaint', change: (spec) => withoutTaint(spec, key, uncordon), owner }, signal);
       try {
-        await retrying(deps.retry, attempt, signal);
+        return (await retrying(deps.retry, attempt, signal)).specChanged;
       } catch (thrown) {
         if (asAutoscalerError(thrown).kind !== 'not-found') throw thrown;
+        return false;
       }
     },
   };
@@ -64,20 +65,26 @@ interface NodeChange {
   readonly owner: TaintOwner | undefined;
 }
 
-/** Returns the name of the other writer whose taints are there, or undefined. */
-async function changeNode(rest: Rest, { node, operation, change, owner }: NodeChange, signal: AbortSignal): Promise<string | undefined> {
+interface Changed {
+  /** The other writer whose taints are there: nothing was written. */
+  readonly heldBy: string | undefined;
+  readonly specChanged: boolean;
+}
+
+async function changeNode(rest: Rest, { node, operation, change, owner }: NodeChange, signal: AbortSignal): Promise<Changed> {
   const path = `/api/v1/nodes/${encodeURIComponent(node)}`;
   const present = (await rest.json({ method: 'GET', path }, signal)) as NodeJson;
   const writer = owner === undefined ? undefined : otherWriter(present, owner, operation);
   // guard: a taint is written only where there is none of another writer, and removed only by its owner
-  if (writer !== undefined) return writer;
+  if (writer !== undefined) return { heldBy: writer, specChanged: false };
   const spec = change(present.spec ?? {});
   const next = { ...present, spec: spec ?? present.spec ?? {} };
   const annotations = owner === undefined ? undefined : annotationsAfter(next, owner, operation);
-  if (spec === undefined && annotations === undefined) return undefined;
+  const changed = { heldBy: undefined, specChanged: spec !== undefined };
+  if (spec === undefined && annotations === undefined) return changed;
   const body = annotations === undefined ? next : { ...next, metadata: { ...next.metadata, annotations } };
   await rest.json({ method: 'PUT', path, body, operation, ignoresAnswer: true }, signal);
-  return undefined;
+  return changed;
 }
 
 /**

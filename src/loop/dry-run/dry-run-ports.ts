@@ -116,7 +116,7 @@ function withholdingTainter(
     untaint: (node, key, { uncordon }) => {
       writes.record('untaint', node, `${key}${uncordon ? ', un-cordoned' : ''}`);
       if (key === TO_BE_DELETED_TAINT) tainted.delete(node);
-      return Promise.resolve();
+      return Promise.resolve(true);
     },
   };
 }

@@ -6,11 +6,11 @@
 import type { NodeName } from '../../domain/ids.ts';
 import type { LoopState } from '../../domain/loop-state.ts';
 import type { Node } from '../../domain/node.ts';
-import type { Observation } from '../../domain/observation.ts';
+import type { ClusterView, Observation } from '../../domain/observation.ts';
 import type { NodeTainter } from '../../domain/ports/cluster-writes.ts';
 import type { EventRecorder } from '../../domain/ports/records.ts';
 import { deletionTaintOwner } from '../../domain/deletion-owner.ts';
-import { CORDONED_BEFORE_TAINT, TO_BE_DELETED_TAINT, hasTaint } from '../../domain/taints.ts';
+import { CORDONED_BEFORE_TAINT, CORDON_TAINT, TO_BE_DELETED_TAINT, hasTaint } from '../../domain/taints.ts';
 import { withTimeout } from '../../lib/abort.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { asAutoscalerError, type AutoscalerError } from '../../lib/errors.ts';
@@ -56,12 +56,13 @@ export async function applyDeletionTaint(
 
 /**
  * Changes nothing if the taint has another owner by now. Removes the taint and the cordon first: after a crash in between, the second taint
- * must still show whose cordon it is.
+ * must still show whose cordon it is. Returns whether a taint was removed.
  */
-async function removeDeletionTaint(taint: DeletionTaint, tainter: NodeTainter, signal: AbortSignal): Promise<void> {
+async function removeDeletionTaint(taint: DeletionTaint, tainter: NodeTainter, signal: AbortSignal): Promise<boolean> {
   const owner = deletionTaintOwner(taint.owner);
-  await tainter.untaint(taint.node, TO_BE_DELETED_TAINT, { uncordon: taint.uncordon, owner }, signal);
-  if (taint.cordonedBefore) await tainter.untaint(taint.node, CORDONED_BEFORE_TAINT, { uncordon: false, owner }, signal);
+  const removed = await tainter.untaint(taint.node, TO_BE_DELETED_TAINT, { uncordon: taint.uncordon, owner }, signal);
+  if (!taint.cordonedBefore) return removed;
+  return (await tainter.untaint(taint.node, CORDONED_BEFORE_TAINT, { uncordon: false, owner }, signal)) || removed;
 }
 
 /** Returns the taint that an earlier run left on a node, or undefined. */
@@ -111,7 +112,7 @@ export interface LeftoversInput {
   readonly self: string;
 }
 
-/** The loop waits no longer than this, milliseconds. The plan of the next loop counts on the freed nodes: this one has seen them with the taint. */
+/** The plan counts on the freed nodes, so the loop waits for them, but no longer than this, milliseconds. */
 const UNDO_WITHIN_MS = 10_000;
 /** Calls that are under way at once. */
 const UNDO_AT_ONCE = 10;
@@ -138,6 +139,22 @@ export async function undoLeftovers(input: LeftoversInput, signal: AbortSignal):
       'Deletion taints of earlier removals are left; the next loop goes on',
     );
   return freed;
+}
+
+/** The cluster with nodes that {@link undoLeftovers} freed as they are now: else a plan would request nodes for pods that fit on them. */
+export function withFreedNodes(cluster: ClusterView, freed: readonly NodeName[], cordon: boolean): ClusterView {
+  if (freed.length === 0) return cluster;
+  const nodes = new Map(cluster.nodes);
+  for (const name of freed) {
+    const node = nodes.get(name);
+    const taint = node === undefined ? undefined : deletionTaintOf(node, cordon);
+    if (node === undefined || taint === undefined) continue;
+    const gone = new Set([TO_BE_DELETED_TAINT, CORDONED_BEFORE_TAINT, ...(taint.uncordon ? [CORDON_TAINT.key] : [])]);
+    const { deletionOwner: _writer, ...rest } = node;
+    const taints = node.taints.filter(({ key }) => !gone.has(key));
+    nodes.set(name, { ...rest, taints, unschedulable: node.unschedulable && !taint.uncordon });
+  }
+  return { ...cluster, nodes };
 }
 
 interface Leftover {
@@ -176,7 +193,8 @@ function isAbandoned(node: Node, input: LeftoversInput): boolean {
 async function freeNode(node: Node, taint: DeletionTaint, input: LeftoversInput, signal: AbortSignal): Promise<boolean> {
   const subject = { kind: 'Node', name: node.name, uid: node.uid } as const;
   try {
-    await removeDeletionTaint(taint, input.tainter, signal);
+    // guard: a node counts as freed only if its taint was removed
+    if (!(await removeDeletionTaint(taint, input.tainter, signal))) return false;
   } catch (thrown) {
     const error = asAutoscalerError(thrown);
     if (error.kind === 'cancelled') throw error;

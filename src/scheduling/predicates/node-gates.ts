@@ -6,7 +6,7 @@ import type { Node } from '../../domain/node.ts';
 import { isSpotNode } from '../../domain/node.ts';
 import type { PodShape, HostPort } from '../../domain/pod.ts';
 import type { FitReason } from '../../domain/reasons.ts';
-import { taintText, untoleratedTaint, type Taint } from '../../domain/taints.ts';
+import { CORDON_TAINT, taintText, untoleratedTaint } from '../../domain/taints.ts';
 
 /** One reason for each taint that the pod does not tolerate. */
 export function refusedByTaints(shape: Pick<PodShape, 'tolerations'>, node: Pick<Node, 'taints'>): readonly FitReason[] {
@@ -18,10 +18,8 @@ export function refusedByTaints(shape: Pick<PodShape, 'tolerations'>, node: Pick
 
 // A cordoned node takes only pods that tolerate the taint which kubelets and `kubectl cordon` set.
 
-const CORDON: Taint = { key: 'node.kubernetes.io/unschedulable', value: '', effect: 'NoSchedule' };
-
 export function refusedByCordon(shape: Pick<PodShape, 'tolerations'>, node: Pick<Node, 'unschedulable'>): readonly FitReason[] {
-  if (!node.unschedulable || untoleratedTaint([CORDON], shape.tolerations) === undefined) return [];
+  if (!node.unschedulable || untoleratedTaint([CORDON_TAINT], shape.tolerations) === undefined) return [];
   return [{ kind: 'unschedulable' }];
 }
 

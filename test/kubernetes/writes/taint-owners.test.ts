@@ -67,7 +67,7 @@ describe('a taint with an owner', () => {
     { name: 'leaves the annotation to another one', node: { who: 'a', taints: [cordoned, going] }, value: 'a', left: [cordoned], who: 'a' },
     { name: 'without a name is removed as such', node: { taints: [going] }, value: '', left: [], who: undefined },
   ])('removed: $name', async ({ node, value, left, who }) => {
-    await tainterOver(node).untaint('n', 'going', { uncordon: true, owner: owner(value) }, signal);
+    expect(await tainterOver(node).untaint('n', 'going', { uncordon: true, owner: owner(value) }, signal)).toBe(true);
     const body = written();
     expect(body).toMatchObject({ spec: { taints: left } });
     expect(body).not.toHaveProperty('spec.unschedulable');
@@ -91,7 +91,7 @@ describe('a taint with an owner', () => {
     { name: 'a writer without a name has it now', node: { taints: [going], unschedulable: true } },
     { name: 'another writer removed it, and a person cordoned the node', node: { unschedulable: true } },
   ])('is not removed if $name', async ({ node }) => {
-    await tainterOver(node).untaint('n', 'going', { uncordon: true, owner: owner('a') }, signal);
+    expect(await tainterOver(node).untaint('n', 'going', { uncordon: true, owner: owner('a') }, signal)).toBe(false);
     expect(written()).toBeUndefined();
   });
 });

@@ -69,9 +69,9 @@ describe('tainter', () => {
 
   it('takes a node that is gone for untainted', async () => {
     api.answer((_request, response) => refusal(response, 404, 'NotFound'));
-    await expect(
-      createNodeTainter({ rest: api.rest, retry: retry() }).untaint('n', 'gone', { uncordon: true }, signal),
-    ).resolves.toBeUndefined();
+    await expect(createNodeTainter({ rest: api.rest, retry: retry() }).untaint('n', 'gone', { uncordon: true }, signal)).resolves.toBe(
+      false,
+    );
   });
 });
 

@@ -39,6 +39,11 @@ export const REMOVAL_GUARDS: readonly GuardTable[] = [
     ],
   },
   {
+    test: 'test/loop/run-once-ends.test.ts',
+    quick: true,
+    guards: [{ title: 'a node counts as freed only if its taint was removed', row: 'counts on none that another process has' }],
+  },
+  {
     test: 'test/loop/scale-down/eviction-turns.test.ts',
     quick: true,
     guards: [
