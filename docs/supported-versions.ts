@@ -42,7 +42,7 @@ export function supportedVersionsDocument(root: string): string {
     'planner waits with any version. For some seconds after the start of a driver it may request a node for a pod that 1.34 then places on a present one.',
     '',
     'From 1.37 on, while several containers of a pod are resized, kube-scheduler counts the larger one of two sums: what all of them have, and what all of them',
-    'want. The planner counts the larger one for each container, as schedulers before do. That is never less, so it may request a node too many.',
+    'want; of a resize that is infeasible it counts nothing for an init container without a status. The planner counts the larger one for each container, as schedulers before do. That is never less, so it may request a node too many.',
     '',
     'From 1.35 on, kube-scheduler can place the pods of a group all together or not at all (`workloadRef`, since 1.36 `schedulingGroup`). The planner',
     '[plans such a group as a whole](how-decisions-are-made.md#pods-that-start-together) where the cluster serves it.',

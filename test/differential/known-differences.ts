@@ -65,7 +65,8 @@ const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     name: 'several containers of a pod that are resized at once, from 1.37 on',
     why:
       'Up to 1.36 kube-scheduler adds what each container has or wants, whichever is more; from 1.37 on it takes the larger one of the two sums ' +
-      '(component-helpers 0.37, resource/helpers.go, AggregateContainerRequests). The planner adds with any version: while a pod is resized it ' +
+      '(component-helpers 0.37, resource/helpers.go, AggregateContainerRequests), and of an infeasible resize nothing for a container without a ' +
+      'status, such as an init container. The planner adds with any version: while a pod is resized it ' +
       'counts no less than any scheduler, and may request a node for a pod that 1.37 then places on a present one.',
     explains: ({ cluster, scheduler, minor = '' }, { reasons }) =>
       minor.localeCompare('1.37', 'en', { numeric: true }) >= 0 &&
@@ -91,18 +92,23 @@ const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   },
 ];
 
-/** Whether a pod on the node has several containers, one of which has other requests than it wants. */
+/** Whether a pod on the node has several containers, those of its start included, one of which has other requests than it wants. */
 function hasResizedPod(cluster: readonly ParityObject[], node: string): boolean {
   return cluster.some((object) => {
-    const { nodeName, containers = [] } = (object['spec'] ?? {}) as {
+    const {
+      nodeName,
+      containers = [],
+      initContainers = [],
+    } = (object['spec'] ?? {}) as {
       readonly nodeName?: string;
       readonly containers?: readonly Requesting[];
+      readonly initContainers?: readonly Requesting[];
     };
     const { containerStatuses = [] } = (object['status'] ?? {}) as { readonly containerStatuses?: readonly Requesting[] };
     const held = new Map(containerStatuses.map(({ name, resources }) => [name, resources?.requests]));
     const differs = ({ name, resources }: Requesting): boolean =>
       held.get(name) !== undefined && JSON.stringify(held.get(name)) !== JSON.stringify(resources?.requests);
-    return nodeName === node && containers.length > 1 && containers.some(differs);
+    return nodeName === node && containers.length + initContainers.length > 1 && containers.some(differs);
   });
 }
 
