@@ -107,15 +107,18 @@ interface Answer {
   readonly error?: string;
 }
 
-/** Waits until it is ready. @throws Error with its last words if it ends before. */
+/** Waits until it is ready and says where: on a busy machine the second comes later. @throws Error with its last words if it ends before. */
 async function addressOf(child: ChildProcess): Promise<string> {
   const lines: string[] = [];
   if (child.stderr === null) throw new Error('Prometheus has no standard error');
+  let address: string | undefined;
+  let isReady = false;
   for await (const line of createInterface({ input: child.stderr })) {
     lines.push(line);
-    if (/Server is ready/.test(line)) break;
+    address ??= /Listening on" address=(\S+)/.exec(line)?.[1];
+    isReady ||= /Server is ready/.test(line);
+    if (isReady && address !== undefined) break;
   }
-  const address = lines.map((line) => /Listening on" address=(\S+)/.exec(line)?.[1]).find((found) => found !== undefined);
   if (address === undefined) throw new Error(`Prometheus did not start: ${lines.slice(-5).join('\n')}`);
   // What it writes later must not fill its pipe.
   child.stderr.resume();
