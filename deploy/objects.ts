@@ -22,7 +22,7 @@ const PRIORITIES = 'cluster-autoscaler-priority-expander';
 /** Only where pods are nominated. The user's configuration may lack the section. */
 const NOMINATIONS: Lines = {
   helm: [
-    '{{- if ((.Values.config | default dict).scaleUp | default dict).nominateNodes }}',
+    '{{- if get (get (.Values.config | default dict) "scaleUp" | default dict) "nominateNodes" }}',
     `- ${JSON.stringify(NOMINATIONS_RULE)}`,
     '{{- end }}',
   ],

@@ -78,6 +78,7 @@ beforeAll(async () => {
     'node NAME': `node ${node?.metadata.name ?? ''}`,
     'node NODE': `node ${node?.metadata.name ?? ''}`,
     'pool NAME': 'pool general',
+    'pool POOL': 'pool general',
     'pod POD': 'pod giant',
     '=POOL': '=general',
     '--config FILE': '--config daemon.yaml',
