@@ -62,7 +62,9 @@ function print(line: string): void {
 
 if (process.send === undefined) {
   if (values.properties !== undefined) process.exitCode = runProperties(Number(values.properties));
-  else if (values.weeks !== undefined) process.exitCode = await runWeeks(values.weeks === 'short' ? 'short' : Number(values.weeks), print);
+  else if (values.weeks !== undefined)
+    // As below: what killed daemons leave behind would keep this process alive.
+    process.exit(await runWeeks(values.weeks === 'short' ? 'short' : Number(values.weeks), print));
   else if (values.idle !== undefined) process.exitCode = await removeIdleNodes(Number(values.idle), print);
   else if (values.fleet !== undefined) process.exitCode = await runFleet(fleetOrder(values.fleet), print);
   else if (values['store-chaos'] !== undefined)
