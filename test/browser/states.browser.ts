@@ -262,6 +262,15 @@ describe('the page says', () => {
       health: 'general-3 is sick: XIDErrors=True for 12 min; its replacement waits until its new nodes are ready',
       deallocation: '2 instances are stopped, for 3 h at least; their disks of 128 GiB are billed',
       placementScore: 'Low',
+      template: {
+        source: 'cloud',
+        cpuMillis: 3_860,
+        memoryBytes: 13 * 2 ** 30,
+        taints: [],
+        cautions: ['The devices that are declared for it do not count, since a node has shown others: gpu.nvidia.com has 2, not 4'],
+        devices: '2 of gpu.nvidia.com',
+        labels: {},
+      },
       headroom: [
         { ...room, sentence: '1 free node: 0 of 1 kept free; 1 coming' },
         {
@@ -270,7 +279,26 @@ describe('the page says', () => {
         },
       ],
     };
-    const url = await serve({ input: () => input, explain: async ({ name }) => (name === 'general' ? pool : 'missing') });
+    const stopped: LiveAnswer = {
+      kind: 'node',
+      name: 'general-4',
+      loop: 1,
+      decidedAt: new Date(START_MS).toISOString(),
+      verdict: 'stays',
+      sentence: 'It is stopped, for 3 h at least: it is started when its pool needs nodes. Its disk costs 0.02 USD/h.',
+      requested: { cpu: 0, memory: 0 },
+      removableAfterMs: 600_000,
+      ready: false,
+      cordoned: false,
+      threshold: 0.5,
+      taints: [],
+      pods: [],
+      pool: 'general',
+      vmSize: 'Standard_D4s_v5',
+      stoppedSince: new Date(START_MS - 3 * 3_600_000).toISOString(),
+    };
+    const answers = new Map<string, LiveAnswer>([pool, stopped].map((answer) => [answer.name, answer]));
+    const url = await serve({ input: () => input, explain: async ({ name }) => answers.get(name) ?? 'missing' });
     const { page: tab, troubles, close } = await openPage(browser, `${url}/#pool/general`);
     await expect.poll(() => tab.locator('.sheet').innerText()).toMatch(/Headroom\s+1 free node: 0 of 1 kept free; 1 coming/);
     expect(await tab.locator('.sheet').innerText()).toMatch(/Headroom\s+3 copies of Deployment shop.web: 2 of 3 kept free on n1/);
@@ -278,6 +306,11 @@ describe('the page says', () => {
       /Health\s+general-3 is sick: XIDErrors=True[^]*Stopped\s+2 instances[^]*Placement\s+Azure's score/,
     );
     await screenshot(tab, 'state-headroom', false);
+    expect(await tab.locator('.sheet').innerText()).toMatch(/Devices\s+2 of gpu.nvidia.com/);
+    await tab.goto(`${url}/#node/general-4`);
+    await expect.poll(() => tab.locator('.sheet').innerText()).toMatch(/It is stopped[^]*Pool\s+general[^]*Stopped since/);
+    expect(await tab.locator('.sheet').innerText()).not.toMatch(/Requested|Removable/);
+    await screenshot(tab, 'state-stopped', false);
     expect(troubles).toEqual([]);
     await close();
   });

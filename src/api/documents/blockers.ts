@@ -36,7 +36,7 @@ const TITLES: Readonly<Record<NodeReason, string>> = {
   InstanceProtected: 'Its instance is protected',
   CapacityReserved: 'A capacity reservation pays it anyway',
   RemovalBudgetSpent: 'The limit of removals is reached',
-  RepackInProgress: 'Part of a repack',
+  RepackInProgress: 'Pods move to it or from it, or did lately',
   UnexpectedError: 'A check failed',
   Inhibited: 'This loop removes nothing',
 };

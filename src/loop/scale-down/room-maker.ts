@@ -88,10 +88,9 @@ export class RoomMaker {
     const pods = freshPods(move, fresh);
     // guard: a pod that is gone or ends by itself leaves the others where they are
     if (pods.length < move.pods.length) return 'a pod that was to move is gone';
-    const asker = fresh.pods.find(({ uid }) => uid === move.asker.uid);
-    // guard: no pod is moved for one that has its room
-    if (move.asker.nodeName === undefined ? asker !== undefined : asker?.resize?.kind !== 'deferred') return 'the pod waits no longer';
     const cluster = withOwners(reader.observe(clock.now()), owners);
+    // guard: no pod is moved for one that has its room, or is gone
+    if (!waits(move.asker, fresh.pods, cluster.pendingPods)) return 'the pod waits no longer';
     const { movable, blocker } = checkNodeDrain(pods, drainContext(cluster, drainRulesOf(policy), clock.now()));
     if (blocker !== undefined) return `pod ${blocker.pod} blocks: ${blocker.reason}`;
     return movable.length < pods.length ? 'a pod may not be moved any more' : undefined;
@@ -102,6 +101,13 @@ export class RoomMaker {
     this.#work.abort();
     await untilAborted(Promise.allSettled([this.#running]), signal);
   }
+}
+
+/** A pod of a DaemonSet is pending, and not on the node by now; a resize is still deferred there. */
+function waits({ uid, nodeName }: Pod, onNode: readonly Pod[], pending: readonly Pod[]): boolean {
+  const there = onNode.find((pod) => pod.uid === uid);
+  if (nodeName !== undefined) return there?.resize?.kind === 'deferred';
+  return there === undefined && pending.some((pod) => pod.uid === uid && pod.deletionAtMs === undefined);
 }
 
 function freshPods({ pods }: RoomMove, fresh: ReadNode): readonly Pod[] {

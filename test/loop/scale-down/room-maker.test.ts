@@ -36,14 +36,15 @@ async function make({ asker = agent, present, budgets = [] }: Setting) {
 }
 
 it.each<readonly [string, Setting, readonly string[]]>([
-  ['while a pod of a DaemonSet waits', { present: [web] }, ['web']],
+  ['while a pod of a DaemonSet waits', { present: [web, agent] }, ['web']],
+  ['not once that pod is gone', { present: [web] }, []],
   ['while a resize is deferred', { asker: db, present: [web, db] }, ['web']],
   ['not once the resize is done', { asker: db, present: [web, done] }, []],
   ['not once the pod runs there', { present: [web, { ...agent, nodeName: 'g-0' }] }, []],
-  ['not if it is gone', { present: [aPod({ name: 'web', nodeName: 'g-0', uid: 'another' })] }, []],
-  ['not if it ends by itself', { present: [{ ...web, deletionAtMs: START_MS }] }, []],
-  ['not if it is protected by now', { present: [{ ...web, safeToEvict: 'false' }] }, []],
-  ['not if its budget allows none', { present: [web], budgets: [aBudget({ disruptionsAllowed: 0 })] }, []],
+  ['not if it is gone', { present: [agent, aPod({ name: 'web', nodeName: 'g-0', uid: 'another' })] }, []],
+  ['not if it ends by itself', { present: [agent, { ...web, deletionAtMs: START_MS }] }, []],
+  ['not if it is protected by now', { present: [agent, { ...web, safeToEvict: 'false' }] }, []],
+  ['not if its budget allows none', { present: [web, agent], budgets: [aBudget({ disruptionsAllowed: 0 })] }, []],
 ])('a pod is moved once %s', async (_what, setting, expected) => {
   const { evicted, busy, events } = await make(setting);
   expect([evicted, busy]).toEqual([expected, [true, false]]);

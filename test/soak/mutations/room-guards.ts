@@ -61,7 +61,7 @@ export const ROOM_GUARDS: readonly GuardTable[] = [
         title: 'a pod that is gone or ends by itself leaves the others where they are',
         change: ['pods.length < move.pods.length', 'false'],
       },
-      { title: 'no pod is moved for one that has its room', change: ['asker !== undefined', 'false'] },
+      'no pod is moved for one that has its room, or is gone',
     ],
   },
   {

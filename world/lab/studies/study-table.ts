@@ -2,7 +2,7 @@
 import { FIGURES, type FigureKey } from '../judge/comparison.ts';
 import type { RunFigures } from '../judge/run-figures.ts';
 
-/** What the table shows of each pair. */
+/** The columns of the table. */
 const SHOWN: readonly FigureKey[] = [
   'costPerDay',
   'pendingPerDay',
@@ -10,8 +10,9 @@ const SHOWN: readonly FigureKey[] = [
   'movedTwicePerDay',
   'interruptedPerDay',
   'medianLife',
-  'violations',
 ];
+/** What is kept of each pair. */
+const KEPT: readonly FigureKey[] = [...SHOWN, 'violations'];
 
 /** Figures of one seed, without and with what is turned on. */
 interface Pair {
@@ -43,7 +44,7 @@ export interface StudyResults {
 
 /** At least one pair. */
 export function studyFigures(pairs: readonly Pair[]): readonly StudyFigure[] {
-  return FIGURES.filter(({ key }) => SHOWN.includes(key)).map(({ key, of }) => ({
+  return FIGURES.filter(({ key }) => KEPT.includes(key)).map(({ key, of }) => ({
     key,
     values: pairs.map((pair) => ({ without: of(pair.without), with: of(pair.with) })),
   }));
@@ -90,18 +91,10 @@ export function studyTable({ studies, currency }: StudyResults): readonly string
     'Jobs interrupted/day',
     'Node life, min',
   ];
-  const keys: readonly FigureKey[] = [
-    'costPerDay',
-    'pendingPerDay',
-    'evictionsPerDay',
-    'movedTwicePerDay',
-    'interruptedPerDay',
-    'medianLife',
-  ];
   return [
     rowOf(columns),
     rowOf(columns.map(() => '---')),
-    ...studies.map((study) => rowOf([study.what, playedText(study), ...keys.map((key) => cellOf(study, key))])),
+    ...studies.map((study) => rowOf([study.what, playedText(study), ...SHOWN.map((key) => cellOf(study, key))])),
   ];
 }
 
