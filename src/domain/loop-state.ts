@@ -74,6 +74,8 @@ export interface AcceptedIncrease {
   readonly joinedAtMs: number | undefined;
   /** When all its nodes were first seen ready and without startup taints. undefined until then. */
   readonly readyAtMs: number | undefined;
+  /** How many of its nodes are stopped instances that were started. */
+  readonly started: number;
   /** Its nodes came and its pods are bound, gone or part of a later increase, or it is no longer waited for them. Nothing is planned by it. */
   readonly isOver: boolean;
   /** Some of its nodes failed or were given back: the others may not be enough for its pods. */
@@ -111,8 +113,6 @@ export interface FollowedInstances {
   readonly answeredAtMs: number;
   /** In the order in which they were seen. An instance is of one increase at most. */
   readonly instances: ReadonlyMap<InstanceKey, InstanceStages>;
-  /** How many of its nodes are stopped instances that were started. */
-  readonly started: number;
   /** Not all of its instances will come. */
   readonly failed: boolean;
   /**
@@ -236,6 +236,8 @@ export interface LoopState {
    * For people only; no decision reads it. No view of `increases`, whose records do not last for so many increases.
    */
   readonly readyTimes: ReadonlyMap<NodeGroupId, readonly number[]>;
+  /** The same of increases whose nodes are all stopped instances that were started. */
+  readonly startTimes: ReadonlyMap<NodeGroupId, readonly number[]>;
   /** Templates that real nodes disproved. */
   readonly broken: ReadonlyMap<NodeGroupId, BrokenPromise>;
   /** Groups that bring no node in some of their zones: the templates are without these zones. */
@@ -283,6 +285,7 @@ export interface SavedMemory extends Pick<
   | 'increases'
   | 'knowsAccepted'
   | 'readyTimes'
+  | 'startTimes'
   | 'broken'
   | 'brokenZones'
   | 'lastScaleUpMs'

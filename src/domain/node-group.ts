@@ -1,6 +1,5 @@
 import type { DevicePool } from './devices.ts';
 import type { GroupBlocks } from './group-blocks.ts';
-import type { DurationSummary } from './history.ts';
 import type { Headroom } from './headroom.ts';
 import type { InstanceKey, NodeGroupId } from './ids.ts';
 import type { ErrorKind, SizeFamily } from '../lib/errors.ts';
@@ -117,8 +116,6 @@ type StoppedInstances =
       readonly diskTier: string | undefined;
       /** The name under which the disk has a price, such as `P10 LRS`. undefined: unknown. */
       readonly diskSku: string | undefined;
-      /** How long starts took until the node was ready. undefined: this process has seen none. */
-      readonly startTime: DurationSummary | undefined;
       /** A start failed: until then, new instances are created instead. undefined: they are started. */
       readonly startsClosed: { readonly untilMs: number; readonly message: string } | undefined;
     };

@@ -17,6 +17,7 @@ const STATE: Readonly<Record<keyof LoopState, string>> = {
   increases: 'increase',
   knowsAccepted: 'increase',
   readyTimes: 'increase',
+  startTimes: 'increase',
   broken: 'broken promise',
   brokenZones: 'broken promise',
   deleting: 'drain',

@@ -57,6 +57,7 @@ export function anAcceptedIncrease({
     acceptedAtMs,
     pods: pods.map((some) => ({ class: 'c', count: some.uids?.length ?? 1, uids: undefined, firstAskedAtMs: acceptedAtMs, ...some })),
     planned: [],
+    started: 0,
     incomplete: false,
     podsGoneSinceMs: undefined,
     joinedAtMs: undefined,

@@ -40,8 +40,6 @@ const STARTED_BY_OTHERS_MS = 5 * 60_000;
 const LOST_AFTER_MS = 30 * 60_000;
 /** A stopped node shows its last readiness for this time at most, milliseconds. */
 const STALE_READY_MS = 2 * 60_000;
-/** Of each group: the newest are the best forecast. */
-const MOST_START_TIMES = 20;
 /** After a start failed, new instances are created instead. */
 const START_FAILED: ClosureTimes = { firstMs: 5 * 60_000, longestMs: 30 * 60_000 };
 
@@ -79,8 +77,6 @@ export class StoppedInstances {
   readonly #deps: StoppedDeps;
   readonly #changes = new Map<InstanceKey, PowerChange>();
   readonly #startClosures = new Map<string, StartClosure>();
-  /** How long the last starts of each group took until the node was ready, milliseconds, the newest last. Not kept over a restart. */
-  readonly #startTimes = new Map<string, readonly number[]>();
   /** When this process first saw each stopped instance stopped, with its `vmId`. */
   readonly #since = new Map<InstanceKey, { readonly vmId: string; readonly atMs: number }>();
   /** A replica that stands by does not look. */
@@ -157,20 +153,7 @@ export class StoppedInstances {
     const ageMs = this.#deps.clock.now() - change.begunAtMs;
     const isReady = ready && (sinceMs >= change.begunAtMs || ageMs > STALE_READY_MS);
     change.joined = (isReady && state === 'up') || ageMs > (change.by === 'us' ? NODE_AWAITED_MS : STARTED_BY_OTHERS_MS);
-    if (change.joined && isReady && change.by === 'us')
-      this.#noteStartTime(row.value.group, Math.max(sinceMs, change.begunAtMs) - change.begunAtMs);
     return !change.joined;
-  }
-
-  #noteStartTime(group: string, tookMs: number): void {
-    const known = this.#startTimes.get(group) ?? [];
-    // Before, a stale readiness was taken for that of the start.
-    if (tookMs > 0) this.#startTimes.set(group, [...known, tookMs].slice(-MOST_START_TIMES));
-  }
-
-  /** How long starts of the group took lately, milliseconds. */
-  startTimes(group: string): readonly number[] {
-    return this.#startTimes.get(group) ?? [];
   }
 
   ruleOf(group: string): StopRule | undefined {

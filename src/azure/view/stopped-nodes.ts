@@ -3,7 +3,6 @@
  * until its node is ready. Must not know when instances are started or stopped.
  * Idea: overlay.
  */
-import { summarizeDurations } from '../../domain/history.ts';
 import type { InstanceKey, NodeName } from '../../domain/ids.ts';
 import type { Instance, NodeGroup, StoppedInstance, TargetSize } from '../../domain/node-group.ts';
 import type { Node } from '../../domain/node.ts';
@@ -102,8 +101,7 @@ export class StoppedNodes {
     const closure = stopped.startClosure(key);
     const startsClosed = closure === undefined ? undefined : { untilMs: closure.untilMs, message: closure.message };
     const { sizeGb: diskGib, tier: diskTier } = set?.osDisk ?? { sizeGb: undefined, tier: undefined };
-    const startTime = summarizeDurations(stopped.startTimes(key));
-    return { kind: 'stops', instances, max: rule.max, diskGib, diskTier, diskSku: diskSkuOf(diskTier, diskGib), startTime, startsClosed };
+    return { kind: 'stops', instances, max: rule.max, diskGib, diskTier, diskSku: diskSkuOf(diskTier, diskGib), startsClosed };
   }
 
   /** The size of a group that stops instances: those that are stopped do not count in it. */

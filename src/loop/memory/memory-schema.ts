@@ -61,6 +61,7 @@ const accepted = z.object({
   joinedAtMs: time.exactOptional(),
   readyAtMs: time.exactOptional(),
   incomplete: z.literal(true).exactOptional(),
+  started: count.exactOptional(),
   pods: z.array(z.object({ class: word, count, firstAskedAtMs: time.exactOptional() })),
 });
 
@@ -151,6 +152,7 @@ export const savedMemory = z.object({
   targets: z.array(z.tuple([group, count])),
   asked: z.array(z.tuple([group, z.array(z.object({ atMs: time, nodes: count }))])),
   readyTimes: z.array(z.tuple([group, z.array(duration).max(100)])).exactOptional(),
+  startTimes: z.array(z.tuple([group, z.array(duration).max(100)])).exactOptional(),
   budgetedRemovals: z.array(budgetedRemoval).exactOptional(),
   repacks: repacks.exactOptional(),
   messages: z.array(z.tuple([group, z.string()])),

@@ -53,6 +53,7 @@ export function writeMemory(state: LoopState, savedAtMs: number): MemoryText {
     asked: take('asked', [...requestedLastMinute(state, savedAtMs)]),
     accepted: take('accepted', [...accepted].map(savedIncreases)),
     readyTimes: take('readyTimes', [...state.readyTimes]),
+    ...(state.startTimes.size === 0 ? {} : { startTimes: take('startTimes', [...state.startTimes]) }),
     // guard: what budgets of removals have counted survives a restart
     ...(state.budgetedRemovals.length === 0
       ? {}
@@ -112,6 +113,7 @@ function savedIncreases([id, increases]: SavedIncreases): SavedIncreases {
     increases.map(({ planned: _planned, ...increase }) => ({
       ...increase,
       incomplete: increase.incomplete ? true : undefined,
+      started: increase.started === 0 ? undefined : increase.started,
       // guard: the pods of in-flight increases survive a restart, by their class
       pods: increase.pods.map(({ uids: _uids, firstAskedAtMs, ...pods }) =>
         firstAskedAtMs === increase.acceptedAtMs ? pods : { ...pods, firstAskedAtMs },
@@ -232,7 +234,18 @@ function pathOf({ issues }: ZodError): string {
 
 function restored({ messages, idle, asked, ...saved }: output<typeof savedMemory>): SavedMemory {
   const said = new Map(messages);
-  const { backoffs, increases, accepted, broken, brokenZones = [], groupTimes, targets, readyTimes = [], ...others } = saved;
+  const {
+    backoffs,
+    increases,
+    accepted,
+    broken,
+    brokenZones = [],
+    groupTimes,
+    targets,
+    readyTimes = [],
+    startTimes = [],
+    ...others
+  } = saved;
   const { budgetedRemovals = [], repacks, ...rest } = others;
   return {
     ...rest,
@@ -246,6 +259,7 @@ function restored({ messages, idle, asked, ...saved }: output<typeof savedMemory
     brokenZones: new Map(brokenZones.map(([id, promise]) => [id, totalPromise(promise)])),
     groupTimes: new Map(groupTimes),
     readyTimes: new Map(readyTimes),
+    startTimes: new Map(startTimes),
     budgetedRemovals: budgetedRemovals.map(({ cause, why, ...removal }) => ({ ...removal, cause: cause ?? why })),
     targets: new Map(targets),
     repacks: repacks === undefined ? NOTHING_REPACKED : restoredRepacks(repacks),

@@ -181,9 +181,9 @@ function findLeftovers(input: LeftoversInput): readonly Leftover[] {
  * work, nodes whose instance Azure is deleting, and nodes whose instance is unknown.
  */
 function isAbandoned(node: Node, input: LeftoversInput): boolean {
-  const { cloud, nowMs } = input.observation;
+  const { cloud } = input.observation;
   if (input.inFlight.has(node.name) || input.state.deleting.has(node.name) || node.deletionAtMs !== undefined) return false;
-  if (mayBeInUse(node, input.state, { self: input.self, nowMs })) return false;
+  if (mayBeInUse(node, input.state, input)) return false;
   const group = cloud.groups.find((candidate) => candidate.id === cloud.groupOfNode.get(node.name));
   const key = cloud.instanceOfNode.get(node.name);
   const instance = group?.instances?.find((candidate) => candidate.key === key);

@@ -43,6 +43,8 @@ export function rememberAccepted(
   increase: {
     readonly group: NodeGroupId;
     readonly nodes: number;
+    /** Of the nodes. If absent, none. */
+    readonly started?: number;
     readonly pods: readonly Pod[];
     readonly expectedByMs: number;
     readonly followed?: FollowedInstances | undefined;
@@ -61,6 +63,7 @@ export function rememberAccepted(
     acceptedAtMs: nowMs,
     pods: podsByClass(real, nowMs).map((some) => withFirstAsked(some, askedBefore)),
     planned,
+    started: increase.started ?? 0,
     incomplete: false,
     podsGoneSinceMs: undefined,
     joinedAtMs: undefined,
@@ -88,7 +91,7 @@ export function trackAccepted(
   // guard: pods that a controller creates have the nodes that were requested for their copies
   const known = withCreatedPods(withFoundPods(state.increases, cluster.pendingPods), cluster.pendingPods);
   const increases = new Map<NodeGroupId, readonly AcceptedIncrease[]>();
-  let { readyTimes } = state;
+  let { readyTimes, startTimes } = state;
   for (const group of cloud.groups) {
     const entries = (known.get(group.id) ?? []).map((entry) =>
       isOwn(entry)
@@ -100,7 +103,12 @@ export function trackAccepted(
     );
     const tracked = trackNodes(entries, { group, state, observation, lostNodes: hasLostNodes(group, state, before) });
     const maxProvisionMs = maxProvisionMsOf(group, policy);
-    readyTimes = withNewReadyTimes(readyTimes, group.id, tracked, observation.nowMs);
+    const ready = tracked.filter(({ readyAtMs, incomplete }) => readyAtMs === observation.nowMs && !incomplete);
+    // guard: nodes are ready at the time of a rule although the last ones were started, not created
+    const created = ready.filter(({ started, nodes }) => started < Math.max(1, nodes));
+    readyTimes = withTimes(readyTimes, group.id, created, observation.nowMs);
+    const areStarted = ready.filter((each) => !created.includes(each));
+    startTimes = withTimes(startTimes, group.id, areStarted, observation.nowMs);
     const left = tracked.map((entry) => (isNeeded(entry, observation.nowMs, maxProvisionMs) ? entry : ended(entry)));
     increases.set(group.id, left);
   }
@@ -108,7 +116,7 @@ export function trackAccepted(
   for (const [group, entries] of known) {
     if (!present.has(group)) increases.set(group, entries.map(ended));
   }
-  return { ...state, increases, readyTimes };
+  return { ...state, increases, readyTimes, startTimes };
 }
 
 function withPodsGone(entry: AcceptedIncrease, nowMs: number): AcceptedIncrease {
@@ -121,21 +129,17 @@ function withPodsGone(entry: AcceptedIncrease, nowMs: number): AcceptedIncrease 
 const MOST_READY_TIMES = 20;
 
 /**
- * Adds those of increases whose nodes became ready in this observation. One that failed in part says nothing about the next, and one that
- * started stopped instances alone says nothing about how long new ones take.
+ * Adds how long the increases that became ready now took. One that failed in part says nothing about the next, and one that started stopped
+ * instances alone says nothing about how long new ones take.
  */
-function withNewReadyTimes(
+function withTimes(
   known: LoopState['readyTimes'],
   group: NodeGroupId,
-  entries: readonly AcceptedIncrease[],
+  ready: readonly AcceptedIncrease[],
   nowMs: number,
 ): LoopState['readyTimes'] {
-  const ended = entries.filter(
-    // guard: nodes are ready at the time of a rule although the last ones were started, not created
-    ({ readyAtMs, incomplete, followed, nodes }) => readyAtMs === nowMs && !incomplete && (followed?.started ?? 0) < Math.max(1, nodes),
-  );
-  if (ended.length === 0) return known;
-  const times = [...(known.get(group) ?? []), ...ended.map(({ acceptedAtMs }) => nowMs - acceptedAtMs)];
+  if (ready.length === 0) return known;
+  const times = [...(known.get(group) ?? []), ...ready.map(({ acceptedAtMs }) => nowMs - acceptedAtMs)];
   return new Map(known).set(group, times.slice(-MOST_READY_TIMES));
 }
 

@@ -6,7 +6,7 @@ import type { InstanceKey, NodeName } from '../../domain/ids.ts';
 import type { LoopState, NodeInDeletion, SeenDeletionTaint } from '../../domain/loop-state.ts';
 import type { InstanceState } from '../../domain/node-group.ts';
 import type { Node } from '../../domain/node.ts';
-import type { Observation } from '../../domain/observation.ts';
+import type { CloudView, Observation } from '../../domain/observation.ts';
 import { isOwnerOver } from '../../domain/deletion-owner.ts';
 import { CORDONED_BEFORE_TAINT, TO_BE_DELETED_TAINT, hasTaint } from '../../domain/taints.ts';
 import { nodeListFacts } from '../facts/node-list-facts.ts';
@@ -85,13 +85,25 @@ function deletionTaintText({ taints, deletionOwner = '' }: Node): string | undef
 
 /** Whether the owner of the node's deletion taint may still be removing the node: it is another process, not known to have ended. */
 export function mayBeInUse(
-  { name, deletionOwner = '' }: Pick<Node, 'name' | 'deletionOwner'>,
+  node: Pick<Node, 'name' | 'deletionOwner' | 'readiness'>,
   { deletionTaints }: Pick<LoopState, 'deletionTaints'>,
-  { self, nowMs }: { readonly self: string; readonly nowMs: number },
+  { self, observation: { cloud, nowMs } }: { readonly self: string; readonly observation: Pick<Observation, 'cloud' | 'nowMs'> },
 ): boolean {
-  const seen = deletionTaints.get(name);
+  const seen = deletionTaints.get(node.name);
+  if (seen === undefined || wasStartedAgain(node, seen, cloud)) return false;
   // guard: the taint of a daemon that may be at work is not removed
-  return seen !== undefined && !isOwnerOver(deletionOwner, self) && nowMs - seen.sinceMs < DELETION_TAINT_TRUSTED_MS;
+  return !isOwnerOver(node.deletionOwner ?? '', self) && nowMs - seen.sinceMs < DELETION_TAINT_TRUSTED_MS;
+}
+
+/**
+ * Whether the removal that the taint is of has ended: where nodes are stopped instead of deleted, one that turned ready after its taint was written
+ * was stopped and started since. If it was a kubelet that came back in the middle of a drain, its owner gives the drain up.
+ */
+function wasStartedAgain({ name, readiness }: Pick<Node, 'name' | 'readiness'>, { sinceMs }: SeenDeletionTaint, cloud: CloudView): boolean {
+  // guard: a taint counts as left behind only on a node that turned ready after it
+  if (!readiness.ready || readiness.sinceMs <= sinceMs) return false;
+  // guard: the taint of an ended removal keeps no started node from pods
+  return cloud.groups.find(({ id }) => id === cloud.groupOfNode.get(name))?.stopped?.kind === 'stops';
 }
 
 /** Nodes whose deletion taint is new since the previous state, and whose owner may be removing them. */
@@ -101,12 +113,12 @@ export function newForeignDeletionTaints(
   self: string,
   observation: Observation,
 ): readonly NodeName[] {
-  const { cluster, nowMs } = observation;
+  const { cluster } = observation;
   return [...after.deletionTaints]
     .flatMap(([name, { text }]) => {
       const node = cluster.nodes.get(name);
       const isNew = node !== undefined && before.deletionTaints.get(name)?.text !== text;
-      return isNew && mayBeInUse(node, after, { self, nowMs }) ? [name] : [];
+      return isNew && mayBeInUse(node, after, { self, observation }) ? [name] : [];
     })
     .sort();
 }

@@ -46,6 +46,7 @@ export function emptyLoopState(nowMs: number): LoopState {
     increases: new Map(),
     knowsAccepted: false,
     readyTimes: new Map(),
+    startTimes: new Map(),
     broken: new Map(),
     brokenZones: new Map(),
     deleting: new Map(),
@@ -138,13 +139,14 @@ export function reduceIncrease(
   }
   const { group, pods } = increase;
   const nodes = Math.max(0, outcome.target - increase.from);
+  const started = outcome.kind === 'accepted' ? (outcome.started ?? 0) : 0;
   const expectedByMs = nowMs + maxProvisionMsOf(result.group, policy);
   return {
     ...state,
     // guard: a group backs off until a write of it is accepted
     backoffs: outcome.kind === 'sent' ? state.backoffs : withAccepted(state.backoffs, increase.group),
     // guard: an increase remembers the pods that it was made for
-    increases: rememberAccepted(state.increases, { group, nodes, pods, expectedByMs, followed: result.followed }, nowMs),
+    increases: rememberAccepted(state.increases, { group, nodes, started, pods, expectedByMs, followed: result.followed }, nowMs),
     knowsAccepted: true,
     targets: new Map([...state.targets, [increase.group, outcome.target]]),
     lastScaleUpMs: nowMs,

@@ -141,7 +141,6 @@ describe('an instance that others started', () => {
     show(row('0', 'running'));
     stopped.noteRuns(row('0', 'running'));
     expect([stopped.startedAtMs(row('0', 'running')), stopped.isNodeAbsent(row('0', 'running'), old)]).toEqual([START_MS + MINUTE, true]);
-    expect(stopped.startTimes('set')).toEqual([]);
     clock.nowMs += 6 * MINUTE;
     expect(stopped.isNodeAbsent(row('0', 'running'), old)).toBe(false);
     show(row('0', 'deallocated'));
@@ -170,16 +169,4 @@ describe('an instance that others started', () => {
     stopped.noteInherited(row('0', 'running'), { ...old, ...readiness });
     expect(stopped.startedAtMs(row('0', 'running')) !== undefined).toBe(expected);
   });
-});
-
-it('how long starts take is learned from the nodes that they made ready', () => {
-  const { clock, show, stopped } = setUp();
-  const down = row('0', 'deallocated');
-  show(down);
-  const start = stopped.begin('start', 'set', [down]);
-  clock.nowMs += MINUTE;
-  start.settle('succeeded');
-  show(row('0', 'running'));
-  expect(stopped.isNodeAbsent(row('0', 'running'), { ready: true, sinceMs: START_MS + 40_000 })).toBe(false);
-  expect(stopped.startTimes('set')).toEqual([40_000]);
 });

@@ -152,7 +152,8 @@ describe('a saved memory', () => {
       ]),
     );
     // TypeScript demands a new field of the memory here, and then this row demands that it is stored.
-    const { unneededSince, backoffs, stockouts, readyTimes, broken, brokenZones, groupTimes, targets, budgetedRemovals } = FULL_STATE;
+    const { unneededSince, backoffs, stockouts, readyTimes, startTimes, broken, brokenZones, groupTimes, targets, budgetedRemovals } =
+      FULL_STATE;
     const { knowsAccepted, lastScaleUpMs, lastScaleDownMs, lastScaleDownFailureMs } = FULL_STATE;
     const last = { lastScaleUpMs, lastScaleDownMs, lastScaleDownFailureMs };
     const maps = {
@@ -161,6 +162,7 @@ describe('a saved memory', () => {
       stockouts,
       increases: made,
       readyTimes,
+      startTimes,
       broken,
       brokenZones,
       groupTimes,

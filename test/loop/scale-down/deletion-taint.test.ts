@@ -184,10 +184,19 @@ describe('leftovers', () => {
     /** The age of its taint, as far as we know. */
     readonly agedMs?: number;
     readonly self?: string;
+    /** Its group stops instances. */
+    readonly stops?: boolean;
     readonly freed: boolean;
     readonly cordoned: boolean;
   }
   const marked = { taints: [going], unschedulable: true };
+  /** It turned ready after its taint was written. */
+  const startedAgain = {
+    node: { ...marked, readiness: { ready: true, sinceMs: START_MS - 20_000, reason: '' } },
+    owner: 'pod-b/since-1',
+    agedMs: 60_000,
+    stops: true,
+  } as const;
   const cases: readonly Case[] = [
     { name: 'a marked node nobody works on', node: { taints: [going], unschedulable: true }, freed: true, cordoned: false },
     { name: 'cordoned before us', node: { taints: [cordonedBefore, going], unschedulable: true }, freed: true, cordoned: true },
@@ -244,15 +253,28 @@ describe('leftovers', () => {
       freed: false,
       cordoned: true,
     },
+    { name: 'of a daemon without a lease, and its instance was started since', ...startedAgain, freed: true, cordoned: false },
+    { name: 'the same where nodes are not stopped', ...startedAgain, stops: false, freed: false, cordoned: true },
+    { name: 'the same, but ready since before', ...startedAgain, agedMs: 20_000, freed: false, cordoned: true },
+    {
+      name: 'the same, but not ready',
+      ...startedAgain,
+      node: { ...marked, readiness: { ready: false, sinceMs: START_MS - 20_000, reason: '' } },
+      freed: false,
+      cordoned: true,
+    },
     { name: 'cordoned without a mark', node: { unschedulable: true }, freed: false, cordoned: true },
   ];
 
-  const setUp = (row: Pick<Case, 'node' | 'instance' | 'owner'>) => {
+  const setUp = (row: Pick<Case, 'node' | 'instance' | 'owner' | 'stops'>) => {
     const named = row.owner === undefined ? {} : { deletionOwner: row.owner };
     const node = { ...aNode({ name: 'g-0', ...row.node }), ...named };
     const cluster = new FakeCluster({ nodes: [node] });
     const listed = anInstance({ node: 'g-0', ...row.instance });
-    const base = anObservation([aGroup({ id: 'g', target: 1, instances: [listed] })], aCluster({ nodes: [node] }));
+    const disk = { diskGib: undefined, diskTier: undefined, diskSku: undefined };
+    const stops =
+      row.stops === true ? { stopped: { kind: 'stops', instances: [], max: 10, ...disk, startsClosed: undefined } as const } : {};
+    const base = anObservation([aGroup({ id: 'g', target: 1, instances: [listed], ...stops })], aCluster({ nodes: [node] }));
     const instanceOfNode = new Map([['g-0', keyOf('g-0')]]);
     return { cluster, observation: { ...base, cloud: { ...base.cloud, instanceOfNode } } };
   };

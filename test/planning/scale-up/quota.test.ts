@@ -62,7 +62,6 @@ describe('planScaleUp: quotas of the cloud', () => {
       diskGib: 128,
       diskTier: undefined,
       diskSku: undefined,
-      startTime: undefined,
       startsClosed,
     } as const;
     const group = drawing(aGroup({ id: 'a', target: 0, stopped }));

@@ -133,16 +133,16 @@ describe('accepted increases', () => {
   });
 
   it.each([
-    ['created', 0, [2 * MINUTE]],
-    ['created beside started ones', 1, [2 * MINUTE]],
-    ['all started', 2, undefined],
-  ])('say how long new nodes take, if they were %s', (_what, started, expected) => {
+    ['created', 0, [[2 * MINUTE], undefined]],
+    ['created beside started ones', 1, [[2 * MINUTE], undefined]],
+    ['all started', 2, [undefined, [2 * MINUTE]]],
+  ])('say how long new nodes and starts take, if they were %s', (_what, started, expected) => {
     const increase = { group: G, from: 0, to: 2, version: '"1"', pods: [], cause: 'pods' as const };
     const outcome = { kind: 'accepted', group: G, target: 2, started } as const;
-    const followed = followedSince({ increase, outcome, atMs: START_MS }, 1);
-    const asked = reduceIncrease(START, { increase, outcome, group: groupOf(0), followed }, START_MS, policy);
+    const asked = reduceIncrease(START, { increase, outcome, group: groupOf(0) }, START_MS, policy);
     const nodes = [joined(0, MINUTE), joined(1, MINUTE)];
-    expect(look(asked, 2 * MINUTE, { target: 2, nodes }).readyTimes.get(G)).toEqual(expected);
+    const { readyTimes, startTimes } = look(asked, 2 * MINUTE, { target: 2, nodes });
+    expect([readyTimes.get(G), startTimes.get(G)]).toEqual(expected);
   });
 
   it('are joined in their order: later nodes do not prolong an earlier one', () => {

@@ -15,6 +15,8 @@ export const REMOVAL_GUARDS: readonly GuardTable[] = [
         ],
       },
       'the taint of a daemon that may be at work is not removed',
+      'a taint counts as left behind only on a node that turned ready after it',
+      { title: 'the taint of an ended removal keeps no started node from pods', change: ["=== 'stops'", "=== 'deletes'"] },
       {
         title: 'deletion taints that cannot be removed hold no others, loop after loop',
         row: 'holds neither the loop nor the other nodes',

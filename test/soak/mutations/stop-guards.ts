@@ -43,7 +43,7 @@ export const STOP_GUARDS: readonly GuardTable[] = [
     guards: [
       {
         title: 'nodes are ready at the time of a rule although the last ones were started, not created',
-        change: ['(followed?.started ?? 0) < Math.max(1, nodes)', 'true'],
+        change: ['started < Math.max(1, nodes)', 'true'],
       },
     ],
   },

@@ -170,10 +170,10 @@ type MaybeKnown =
 
 function knownOf({ input, history, remainingWrites }: AnswerInput, group: NodeGroup): Pick<PoolAnswer, MaybeKnown> {
   const { observation, state, policy } = input;
-  const readyTime = summarizeDurations(state.readyTimes.get(group.id) ?? []);
+  const [readyTime, started] = [state.readyTimes, state.startTimes].map((times) => summarizeDurations(times.get(group.id) ?? []));
   return defined({
     paused: describePauses(group.blocks),
-    deallocation: describeStopped(group, { prices: policy.scaleUp, created: readyTime }),
+    deallocation: describeStopped(group, { prices: policy.scaleUp, created: readyTime, started }),
     health: poolHealth({ observation, state, policy }).find((each) => each.group === group.id)?.sentence,
     stopped: instanceListFacts(group).deallocated.length || undefined,
     ...scheduleFacts(group, { observation, state }),

@@ -12,20 +12,22 @@ export interface StoppedContext {
   readonly currency?: string | undefined;
   /** How long new nodes of the group took until they were ready. undefined: none was seen. */
   readonly created?: DurationSummary | undefined;
+  /** The same of stopped ones that were started. */
+  readonly started?: DurationSummary | undefined;
 }
 
 /** A sentence without a full stop. undefined: nodes of the group are deleted, as usual. */
 export function describeStopped({ stopped }: Pick<NodeGroup, 'stopped'>, context: StoppedContext): string | undefined {
   if (stopped === undefined) return undefined;
   if (stopped.kind === 'deletes') return `nodes are deleted, although azure.deallocate is on: ${stopped.why}`;
-  const { instances, max, startsClosed, startTime } = stopped;
+  const { instances, max, startsClosed } = stopped;
   const parts = [`${instances.length} of at most ${max} ${max === 1 ? 'instance' : 'instances'} stopped`];
   if (instances.length > 0) {
     const sinceMs = Math.min(...instances.map((instance) => instance.sinceMs));
     parts.push(`the oldest since ${new Date(sinceMs).toISOString()} or before`, `Azure bills ${describeDisks(stopped, context)}`);
   }
   if (instances.length > 0 && startsClosed === undefined) parts.push('the next increase starts them first');
-  if (startTime !== undefined) parts.push(`a start takes ${formatSpan(startTime.p50Ms)}${describeCreation(context.created)}`);
+  if (context.started !== undefined) parts.push(`a start takes ${formatSpan(context.started.p50Ms)}${describeCreation(context.created)}`);
   if (startsClosed !== undefined)
     parts.push(
       `new instances are created until ${new Date(startsClosed.untilMs).toISOString()}, since a start failed: ${startsClosed.message}`,

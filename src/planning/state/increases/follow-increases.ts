@@ -26,8 +26,7 @@ export function followedSince(record: IncreaseRecord, loopId: number): FollowedI
   const { increase, outcome, atMs: answeredAtMs } = record;
   if (outcome.kind !== 'accepted' && outcome.kind !== 'sent') return undefined;
   const to = Math.max(increase.from, outcome.target);
-  const started = outcome.kind === 'accepted' ? (outcome.started ?? 0) : 0;
-  return { id: increaseId(record, loopId), to, answeredAtMs, instances: new Map(), started, failed: false, request: undefined };
+  return { id: increaseId(record, loopId), to, answeredAtMs, instances: new Map(), failed: false, request: undefined };
 }
 
 /** How many instances the increase still waits for. */

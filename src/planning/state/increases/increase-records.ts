@@ -88,6 +88,7 @@ export function endedIncrease(nodes: number, acceptedAtMs: number): AcceptedIncr
 const NOTHING_KNOWN = {
   pods: [],
   planned: [],
+  started: 0,
   incomplete: false,
   podsGoneSinceMs: undefined,
   joinedAtMs: undefined,

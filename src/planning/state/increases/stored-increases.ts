@@ -90,12 +90,13 @@ function storedIncrease({
 
 // What is stored keeps its place in the new value, and what was missing comes last: the text of the memory depends on the order of members.
 function totalIncrease(stored: StoredIncrease): AcceptedIncrease {
-  const { planned = [], incomplete = false, joinedAtMs, readyAtMs } = stored;
+  const { planned = [], started = 0, incomplete = false, joinedAtMs, readyAtMs } = stored;
   const pods = stored.pods.map((some) => ({ ...some, uids: some.uids, firstAskedAtMs: some.firstAskedAtMs ?? stored.acceptedAtMs }));
   return {
     ...stored,
     pods,
     planned,
+    started,
     incomplete,
     joinedAtMs,
     readyAtMs,

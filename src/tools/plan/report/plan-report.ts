@@ -169,8 +169,8 @@ function poolOf(group: NodeGroup, prices: PriceSources): PoolReport {
 function stopsOf({ observation, state, policy: { scaleUp: prices }, currency }: PlanInput): readonly PoolStops[] {
   return observation.cloud.groups
     .flatMap((group) => {
-      const created = summarizeDurations(state.readyTimes.get(group.id) ?? []);
-      const sentence = describeStopped(group, { prices, currency, created });
+      const [created, started] = [state.readyTimes, state.startTimes].map((times) => summarizeDurations(times.get(group.id) ?? []));
+      const sentence = describeStopped(group, { prices, currency, created, started });
       if (sentence === undefined) return [];
       return [
         { group: group.id, instances: stoppedInstances(group).length, sentence, ...defined({ perHour: stoppedCost(group, prices) }) },

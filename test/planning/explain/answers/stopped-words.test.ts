@@ -11,7 +11,6 @@ const stops = {
   diskGib: 128,
   diskTier: 'Premium_LRS',
   diskSku: 'P10 LRS',
-  startTime: undefined,
   startsClosed: undefined,
 } as const;
 const prices = { ...NO_PRICES, prices: { 'p10 lrs': 0.027 } };
@@ -33,8 +32,9 @@ describe('what becomes of removed nodes', () => {
     ],
     [
       'how long a start took, beside a creation',
-      { ...stops, startTime: { count: 3, p50Ms: 42_000, p90Ms: 50_000 } },
+      stops,
       '0 of at most 10 instances stopped; a start takes 42 s, a new node 3 min',
+      { count: 3, p50Ms: 42_000, p90Ms: 50_000 },
     ],
     [
       'which price is missing',
@@ -53,7 +53,8 @@ describe('what becomes of removed nodes', () => {
       },
       `2 of at most 10 instances stopped; the oldest since ${since} or before; Azure bills 2 OS disks and no VM; new instances are created until ${since}, since a start failed: AllocationFailed: no`,
     ],
-  ])('says %s', (_what, stopped, expected) => {
-    expect(describeStopped({ stopped }, { prices, created: { count: 1, p50Ms: 180_000, p90Ms: 180_000 } })).toBe(expected);
+  ])('says %s', (_what, stopped, expected, started = undefined) => {
+    const created = { count: 1, p50Ms: 180_000, p90Ms: 180_000 };
+    expect(describeStopped({ stopped }, { prices, created, started })).toBe(expected);
   });
 });
