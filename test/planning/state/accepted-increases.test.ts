@@ -10,7 +10,6 @@ import { reduceIncrease, reduceObservation } from '../../../src/planning/state/l
 import { aCloud, aCluster, aGroup, anInstance, aNode, anObservation, aPod, aTemplate, START_MS } from '../../support/builders.ts';
 import { aPolicy } from '../../support/policy.ts';
 import { anAcceptedIncrease, aState } from '../../support/state.ts';
-import { followedSince } from '../../../src/planning/state/increases/follow-increases.ts';
 import { ownIncreases } from '../../../src/planning/state/increases/increase-records.ts';
 
 const G = nodeGroupId('g');

@@ -53,7 +53,7 @@ describe('what becomes of removed nodes', () => {
       },
       `2 of at most 10 instances stopped; the oldest since ${since} or before; Azure bills 2 OS disks and no VM; new instances are created until ${since}, since a start failed: AllocationFailed: no`,
     ],
-  ])('says %s', (_what, stopped, expected, started = undefined) => {
+  ])('says %s', (_what, stopped, expected, started) => {
     const created = { count: 1, p50Ms: 180_000, p90Ms: 180_000 };
     expect(describeStopped({ stopped }, { prices, created, started })).toBe(expected);
   });
