@@ -19,6 +19,7 @@ import { startDaemonSets } from './controllers/daemon-sets.ts';
 import { startDeployments } from './controllers/deployments.ts';
 import { startGarbageCollector } from './controllers/garbage-collector.ts';
 import { startKubeletPods } from './controllers/kubelet-pods.ts';
+import { startKubeletResizes } from './controllers/kubelet-resizes.ts';
 import { startKubelets, type Kubelets } from './controllers/kubelets.ts';
 import { followMachine, startNodeLifecycle } from './controllers/node-lifecycle.ts';
 import { quarantine, reportCondition, type ReportedCondition } from './controllers/node-problems.ts';
@@ -32,8 +33,8 @@ import { seedCluster } from './seed.ts';
 import { createApi, placeOf, type Api } from './store/api.ts';
 import { typedBody } from './store/field-types.ts';
 import { evict } from './store/eviction.ts';
-import type { EventObject, KubeObject, NodeObject, ObjectDraft, PodObject } from './store/objects.ts';
-import type { ResourceType } from './store/resource-types.ts';
+import type { EventObject, KubeObject, NodeObject, ObjectDraft, PodObject, Quantities } from './store/objects.ts';
+import { storedType, type ResourceType } from './store/resource-types.ts';
 import { admitDefined } from './schemas/definitions.ts';
 import { KindTable } from './schemas/kind-table.ts';
 import { ObjectStore, type StoreChange } from './store/store.ts';
@@ -57,7 +58,7 @@ function startControllers(context: ControllerContext): () => void {
     startNodeLifecycle(context),
   ];
   const kubelets: Kubelets = startKubelets(context, (change) => followMachine(context, () => kubelets, change));
-  stops.push(startKubeletPods(context, kubelets), () => kubelets.stop());
+  stops.push(startKubeletPods(context, kubelets), startKubeletResizes(context, kubelets), () => kubelets.stop());
   return () => {
     for (const stop of stops) stop();
   };
@@ -132,6 +133,11 @@ export interface SimCluster {
   remove(object: ObjectDraft): void;
   /** Evicts a pod as another client would. @returns why not, or undefined. */
   evict(pod: PodObject): string | undefined;
+  /**
+   * Changes what the first container of a running pod requests, through the resize subresource.
+   * @throws AutoscalerError of kind `kube-api` when the server refuses it.
+   */
+  resize(pod: PodObject, requests: Quantities): void;
   /** Records an event about an object, as another component would. */
   recordEvent(about: KubeObject, draft: EventDraft): void;
   readonly control: ClusterControl;
@@ -207,6 +213,9 @@ export async function startCluster(options: ClusterOptions): Promise<SimCluster>
       const done = evict(api, { name, namespace }, { uid });
       return done.ok ? undefined : done.refusal.message;
     },
+    resize: (pod, requests) => {
+      unwrap(api.modify(storedType('pods'), placeOf(pod), 'resize', (current) => withRequests(current as PodObject, requests)));
+    },
     recordEvent: (about, draft) => recordEvent(api, about, draft),
     control: controlOf(api, server),
     journal: () => server.journal,
@@ -223,6 +232,15 @@ export async function startCluster(options: ClusterOptions): Promise<SimCluster>
       await server.stop();
     },
   };
+}
+
+function withRequests(pod: PodObject, requests: Quantities): PodObject {
+  const containers = pod.spec.containers.map((container, index) =>
+    index > 0
+      ? container
+      : { ...container, resources: { ...container.resources, requests: { ...container.resources?.requests, ...requests } } },
+  );
+  return { ...pod, spec: { ...pod.spec, containers } };
 }
 
 /** Each time, versions from before the previous time expire. */

@@ -14,6 +14,7 @@ import { storedType } from '../store/resource-types.ts';
 import { keyOf } from '../store/store.ts';
 import { createQueue } from '../store/timers.ts';
 import { onChange, podsOnNode, recordEvent, type ControllerContext } from '../base/controller-context.ts';
+import { sizeOf } from '../base/pod-sizes.ts';
 import type { Kubelets } from './kubelets.ts';
 import { hasItsDisks } from './volume-attachments.ts';
 
@@ -198,16 +199,17 @@ function runningStatus(context: ControllerContext, pod: PodObject, podIP: string
     podIP,
     podIPs: [{ ip: podIP }],
     conditions: withReady(pod, true, nowMs),
-    containerStatuses: pod.spec.containers.map(({ name, image }) => ({
-      name,
-      image: image ?? '',
-      imageID: `${image ?? ''}@sha256:simulated`,
-      containerID: `containerd://${pod.metadata.uid}-${name}`,
+    containerStatuses: pod.spec.containers.map((container) => ({
+      name: container.name,
+      image: container.image ?? '',
+      imageID: `${container.image ?? ''}@sha256:simulated`,
+      containerID: `containerd://${pod.metadata.uid}-${container.name}`,
       ready: true,
       started: true,
       restartCount: 0,
       lastState: {},
       state: { running: { startedAt: timestamp(nowMs) } },
+      ...sizeOf(container),
     })),
   };
 }

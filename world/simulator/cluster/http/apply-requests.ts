@@ -8,7 +8,7 @@ import type { KubeObject, ObjectDraft } from '../store/objects.ts';
 import { isRecord } from '../store/patches.ts';
 import { badRequest, failureStatus, invalid, notFound, refuse, success, type Result } from '../store/status.ts';
 import { encodeObject } from '../store/storage-objects.ts';
-import { writerOf, type ManagedWrites } from './managed-writes.ts';
+import { partOf, writerOf, type ManagedWrites } from './managed-writes.ts';
 import { refusalReply, type ApiReply, type ApiRequest, type ResourceRoute } from './requests.ts';
 import { defined } from '../../../../src/lib/defined.ts';
 
@@ -59,7 +59,7 @@ function store(
   const own = (config.metadata as Partial<KubeObject['metadata']>).resourceVersion;
   const next = { ...admitted.value, metadata: { ...metadata, ...defined({ resourceVersion: own }), managedFields: applied.managedFields } };
   if (live === undefined) return api.create(type, next, namespace);
-  return api.update(type, next as KubeObject, subresource === 'status' ? 'status' : 'main');
+  return api.update(type, next as KubeObject, partOf(subresource));
 }
 
 /** The configuration in the body, or why it cannot be applied. */

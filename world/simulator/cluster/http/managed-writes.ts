@@ -2,10 +2,10 @@
 import { areEntries, managersAfterUpdate, type FieldWriter } from '../apply/managers.ts';
 import type { KindTable } from '../schemas/kind-table.ts';
 import { ANY } from '../schemas/schema.ts';
-import type { Api } from '../store/api.ts';
+import type { Api, ObjectPart } from '../store/api.ts';
 import { dryRunStore } from '../store/dry-run.ts';
 import type { KubeObject, ObjectDraft } from '../store/objects.ts';
-import { apiVersionOf } from '../store/resource-types.ts';
+import { apiVersionOf, type Subresource } from '../store/resource-types.ts';
 import { success, type Result } from '../store/status.ts';
 import { encodeObject } from '../store/storage-objects.ts';
 import type { ApiRequest, ResourceRoute } from './requests.ts';
@@ -40,6 +40,11 @@ export function createManaged(
   return api.create(route.type, { ...draft, metadata }, route.namespace);
 }
 
+/** What a write through the subresource changes. */
+export function partOf(subresource: Subresource | undefined): ObjectPart {
+  return subresource === 'status' || subresource === 'resize' ? subresource : 'main';
+}
+
 export interface ManagedUpdate {
   readonly request: ApiRequest;
   readonly current: KubeObject;
@@ -48,7 +53,7 @@ export interface ManagedUpdate {
 
 export function updateManaged(writes: ManagedWrites, route: ResourceRoute, { request, current, next }: ManagedUpdate): Result<KubeObject> {
   const { api } = writes;
-  const part = route.subresource === 'status' ? 'status' : 'main';
+  const part = partOf(route.subresource);
   const tried = PLAIN.has(route.type.storage) ? success(next) : dryRunStore(api).update(route.type, next, part);
   if (!tried.ok) return tried;
   const metadata = withEntries(next.metadata, managersOf(writes, route, { request, before: current, after: tried.value, given: next }));

@@ -1,5 +1,6 @@
 /** The filters on a single node. Each returns its reasons in kube-scheduler's words. */
 import { cpuMillis, wholeUnits } from '../../../../src/domain/quantity.ts';
+import { countedSpec, isResizing } from '../base/pod-sizes.ts';
 import type {
   ContainerSpec,
   PodObject,
@@ -66,7 +67,8 @@ function compute(spec: PodSpec): Amounts {
 }
 
 /** The effective request of a pod. */
-export function requestsOf({ spec }: PodObject): Amounts {
+export function requestsOf(pod: PodObject): Amounts {
+  const spec = isResizing(pod) ? countedSpec(pod) : pod.spec;
   const found = known.get(spec.containers);
   if (found !== undefined && REQUEST_FIELDS.every((field) => found.spec[field] === spec[field])) return found.amounts;
   const amounts = compute(spec);

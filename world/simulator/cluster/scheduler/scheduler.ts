@@ -3,6 +3,7 @@
  * code, since tests compare the two. No preemption, no scoring plug-ins. Must not know the planner.
  */
 import { onChange, recordEvent, type ControllerContext } from '../base/controller-context.ts';
+import { isResizing } from '../base/pod-sizes.ts';
 import { placeOf } from '../store/api.ts';
 import { type PodObject, conditionOf, timestamp, withCondition, type NodeObject, type StringMap } from '../store/objects.ts';
 import { sameJson } from '../store/patches.ts';
@@ -162,6 +163,8 @@ function mayHelp(change: StoreChange): boolean {
   const isOver = now.status.phase !== before.status.phase && (now.status.phase === 'Succeeded' || now.status.phase === 'Failed');
   return (
     isOver ||
+    // A pod that shrinks in place leaves room, too.
+    isResizing(now) !== isResizing(before) ||
     !sameJson(now.spec, before.spec) ||
     !sameJson(now.metadata.labels, before.metadata.labels) ||
     now.metadata.deletionTimestamp !== before.metadata.deletionTimestamp

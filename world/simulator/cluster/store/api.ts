@@ -11,7 +11,7 @@ import { isRecord, sameJson } from './patches.ts';
 import { storedType, storedVersionOf, type ResourceType } from './resource-types.ts';
 import { alreadyExists, conflict, notFound, refuse, STALE, success, type Result, type Subject } from './status.ts';
 import { keyOf, type ObjectStore } from './store.ts';
-import { refusalOfChange, refusalOfNew, refusalOfStatus } from './validation.ts';
+import { refusalOfChange, refusalOfNew, refusalOfResize, refusalOfStatus } from './validation.ts';
 import type { Timers } from './timers.ts';
 import { defined } from '../../../../src/lib/defined.ts';
 
@@ -34,6 +34,9 @@ export interface ObjectPlace {
   readonly name: string;
 }
 
+/** What a write changes: all but the status, the status, or the sizes of a pod's containers. */
+export type ObjectPart = 'main' | 'status' | 'resize';
+
 export interface Api {
   readonly store: ObjectStore;
   readonly timers: Timers;
@@ -41,10 +44,10 @@ export interface Api {
   readonly injected: readonly InjectedContainer[];
   get(type: ResourceType, place: ObjectPlace): Result<KubeObject>;
   create(type: ResourceType, draft: ObjectDraft, namespace: string | undefined): Result<KubeObject>;
-  /** Replaces the object, or only its status. A `resourceVersion` or `uid` in it must be the current one. */
-  update(type: ResourceType, next: KubeObject, part: 'main' | 'status'): Result<KubeObject>;
+  /** Replaces the object, or a part of it. A `resourceVersion` or `uid` in it must be the current one. */
+  update(type: ResourceType, next: KubeObject, part: ObjectPart): Result<KubeObject>;
   /** Reads, changes and writes an object in one step, for controllers. */
-  modify(type: ResourceType, place: ObjectPlace, part: 'main' | 'status', change: (current: KubeObject) => KubeObject): Result<KubeObject>;
+  modify(type: ResourceType, place: ObjectPlace, part: ObjectPart, change: (current: KubeObject) => KubeObject): Result<KubeObject>;
   remove(type: ResourceType, place: ObjectPlace, options: DeleteOptions): Result<DeleteResult>;
   /** Assigns a pod to a node, once. */
   bind(place: ObjectPlace, nodeName: string): Result<KubeObject>;
@@ -132,7 +135,7 @@ export function createApi(store: ObjectStore, timers: Timers, seed: number, { wr
     return isDeletionFinished(stored) ? (writes.remove(type.storage, keyOf(stored)) ?? stored) : stored;
   }
 
-  function update(type: ResourceType, next: KubeObject, part: 'main' | 'status'): Result<KubeObject> {
+  function update(type: ResourceType, next: KubeObject, part: ObjectPart): Result<KubeObject> {
     const found = get(type, placeOf(next));
     if (!found.ok) return found;
     const current = found.value;
@@ -146,6 +149,11 @@ export function createApi(store: ObjectStore, timers: Timers, seed: number, { wr
     if (resourceVersion !== undefined && resourceVersion !== '' && resourceVersion !== current.metadata.resourceVersion) {
       return conflict(subjectOf(type, current.metadata.name), STALE);
     }
+    if (part === 'resize')
+      return (
+        refusalOfResize(type, current, next) ??
+        success(commit(type, current, { ...resized(current, next), ...managersFrom(current, next) }))
+      );
     // Defaults fill fields that an update omits, as for a new object.
     const filled = (): KubeObject => ({ ...next, ...withDefaults(type, next, priorityOf), metadata: next.metadata });
     const merged =
@@ -157,7 +165,7 @@ export function createApi(store: ObjectStore, timers: Timers, seed: number, { wr
   function modify(
     type: ResourceType,
     place: ObjectPlace,
-    part: 'main' | 'status',
+    part: ObjectPart,
     change: (current: KubeObject) => KubeObject,
   ): Result<KubeObject> {
     const found = get(type, place);
@@ -255,6 +263,17 @@ function mergeMain(type: ResourceType, current: KubeObject, next: KubeObject): K
     },
   };
   return keepsStatusApart(type) ? { ...merged, ...defined({ status: current.status }) } : merged;
+}
+
+/** The pod with the resources of the other one, and nothing else of it (v1.37.2, `pkg/registry/core/pod/strategy.go`: `dropNonResizeUpdates`). */
+function resized(current: KubeObject, next: KubeObject): KubeObject {
+  const [pod, wanted] = [current as PodObject, next as PodObject];
+  const containers = pod.spec.containers.map((container, index) => {
+    const { resources, resizePolicy } = wanted.spec.containers[index] ?? container;
+    const { resources: _before, resizePolicy: _policy, ...rest } = container;
+    return { ...rest, ...(resources === undefined ? {} : { resources }), ...(resizePolicy === undefined ? {} : { resizePolicy }) };
+  });
+  return { ...pod, spec: { ...pod.spec, containers } };
 }
 
 function refusalOfPreconditions(type: ResourceType, current: KubeObject, options: DeleteOptions): ReturnType<typeof conflict> | undefined {

@@ -1,7 +1,7 @@
 /** The kinds that the simulated API server knows and announces in discovery. A data table. */
 import { AutoscalerError } from '../../../../src/lib/errors.ts';
 
-export type Subresource = 'status' | 'scale' | 'eviction' | 'binding' | 'log';
+export type Subresource = 'status' | 'scale' | 'eviction' | 'binding' | 'log' | 'resize';
 
 export interface ResourceType {
   /** Empty for the core group. */
@@ -70,7 +70,7 @@ const ROWS: readonly Row[] = [
     plural: 'pods',
     short: ['po'],
     inAll: true,
-    sub: ['status', 'eviction', 'binding', 'log'],
+    sub: ['status', 'eviction', 'binding', 'log', 'resize'],
     fields: ['spec.nodeName', 'spec.restartPolicy', 'spec.schedulerName', 'spec.serviceAccountName', 'status.phase', 'status.podIP'],
   },
   {

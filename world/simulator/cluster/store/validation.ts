@@ -2,11 +2,13 @@
 import { isAccessObject, isPathSegment, problemOfAccess, problemOfAccessChange, type Problem } from './admission.ts';
 import type {
   AffinityTerm,
+  ContainerSpec,
   KubeObject,
   NodeSelectorTerm,
   ObjectDraft,
   ObjectSelector,
   OwnerReference,
+  PodObject,
   PodSpec,
   ReplicatedObject,
   SpreadConstraint,
@@ -143,6 +145,53 @@ export function refusalOfStatus(type: ResourceType, after: KubeObject): Refused 
   const quantities = [after.status['allocatable'], after.status['capacity']].filter(isRecord).flatMap((record) => Object.values(record));
   const bad = quantities.find((text) => !(typeof text === 'number' || (typeof text === 'string' && QUANTITY.test(text))));
   return bad === undefined ? undefined : invalid(subjectOf(type, after), 'status', `Invalid value: ${JSON.stringify(bad)}: not a quantity`);
+}
+
+/**
+ * The first problem of a pod's new size (v1.37.2, `pkg/apis/core/validation/validation.go`: `ValidatePodResize`). Resources of a whole pod and of
+ * init containers are not resized here.
+ */
+export function refusalOfResize(type: ResourceType, current: KubeObject, next: KubeObject): Refused | undefined {
+  return of(subjectOf(type, current), problemOfResize(current, next));
+}
+
+function problemOfResize(current: KubeObject, next: KubeObject): Problem | undefined {
+  const [before, after] = [current, next].map((pod) => (pod as PodObject).spec.containers) as [Containers, Containers];
+  if (
+    !sameJson(
+      before.map(({ name }) => name),
+      after.map(({ name }) => name),
+    )
+  )
+    return ['spec', 'Forbidden: containers may not be added, removed, renamed or reordered on resize'];
+  if (qosOf(before) !== qosOf(after)) return ['spec', 'Invalid value: "": Pod QOS Class may not change as a result of resizing'];
+  for (const [index, container] of after.entries()) {
+    const [old, now] = [before[index]?.resources ?? {}, container.resources ?? {}];
+    for (const kind of ['requests', 'limits'] as const) {
+      const removed = Object.keys(old[kind] ?? {}).some((name) => now[kind]?.[name] === undefined);
+      if (removed) return [`spec.containers[${index}].resources.${kind}`, `Forbidden: resource ${kind} cannot be removed`];
+      const others = [old, now].map((resources) => Object.entries(resources[kind] ?? {}).filter(([name]) => !RESIZABLE.has(name)));
+      if (!sameJson(others[0], others[1])) return ['spec', 'Forbidden: only cpu and memory resources are mutable'];
+    }
+  }
+  return undefined;
+}
+
+type Containers = readonly ContainerSpec[];
+
+const RESIZABLE = new Set(['cpu', 'memory']);
+
+/** https://kubernetes.io/docs/concepts/workloads/pods/pod-qos/ */
+export function qosOf(containers: Containers): 'BestEffort' | 'Burstable' | 'Guaranteed' {
+  const stated = containers.map(({ resources = {} }) => resources);
+  const hasAny = stated.some(({ requests = {}, limits = {} }) =>
+    [...RESIZABLE].some((name) => (requests[name] ?? limits[name]) !== undefined),
+  );
+  if (!hasAny) return 'BestEffort';
+  const isGuaranteed = stated.every(({ requests = {}, limits = {} }) =>
+    [...RESIZABLE].every((name) => limits[name] !== undefined && (requests[name] ?? limits[name]) === limits[name]),
+  );
+  return isGuaranteed ? 'Guaranteed' : 'Burstable';
 }
 
 /** As `ValidateOwnerReferences` of k8s.io/apimachinery. */
