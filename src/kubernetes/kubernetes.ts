@@ -80,7 +80,7 @@ export async function connectKubernetes(deps: KubernetesDeps): Promise<Kubernete
   });
   const events = new QueuedEventRecorder({ rest, clock, retry, log, metrics, source: eventSource, identity });
   if (options.leaderElect) lease = new LeaseLeadership({ ...leaseOf(options), rest, clock, random, log, metrics });
-  const locker = new ResourceLocker({ rest, clock, log });
+  const locker = new ResourceLocker({ rest, clock, random, log, metrics });
   const foreign = new ForeignEvents({ rest, log });
   const replaced = new ReplacedConfigMaps({ rest, retry });
   const closing = new AbortController();

@@ -1,19 +1,18 @@
 /**
- * The Lease by which AKS and its cloud controller lock a cluster's resources against each other. It is only read: the
+ * The Lease by which AKS and its cloud controller lock a cluster's resources against each other. It is only watched: the
  * holder may finish first. A Lease that is missing, free, expired or forbidden to us locks nothing.
  */
-import type { Clock } from '../../lib/clock.ts';
-import { asAutoscalerError } from '../../lib/errors.ts';
 import type { ForeignLock } from '../../domain/ports/leadership.ts';
-import type { Log } from '../../telemetry/log.ts';
+import { asAutoscalerError } from '../../lib/errors.ts';
 import { timeOf, type MetadataJson } from '../api/core-json.ts';
-import type { Rest } from '../api/rest.ts';
+import { Table } from '../watch/object-table.ts';
+import { Reflector } from '../watch/reflector.ts';
+import type { ReflectorDeps } from '../watch/reflector-options.ts';
 
 /** The namespace that AKS uses, whatever namespace we run in. */
 const NAMESPACE = 'kube-system';
 const NAME = 'aks-managed-resource-locker';
-const PATH = `/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases/${NAME}`;
-const PERIOD_MS = 10_000;
+const PATH = `/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases`;
 /** The duration that its users write. Applies to a Lease without one. */
 const USUAL_DURATION_MS = 900_000;
 
@@ -26,41 +25,55 @@ export interface LockerLeaseJson {
   };
 }
 
-interface LockerDeps {
-  readonly rest: Pick<Rest, 'json'>;
-  readonly clock: Clock;
-  readonly log: Log;
-}
-
-interface Held {
+/** What one renewal says. */
+interface Renewal {
+  /** Empty: the Lease is free. */
   readonly holder: string;
-  readonly renewTime: string;
   /** By the holder's clock; infinity if the holder wrote no time. */
   readonly untilMs: number;
+  readonly durationMs: number;
+}
+
+interface Held extends Renewal {
   /** By our monotonic clock: a holder whose clock is ahead of ours must not lock longer than it asked for. */
   readonly untilMonotonicMs: number;
 }
 
-/** Reads the lock. */
+/** Watches the lock. If the watch fails, the lock known before stays until it expires. */
 export class ResourceLocker implements ForeignLock {
-  readonly #deps: LockerDeps;
+  readonly #deps: Omit<ReflectorDeps, 'resource' | 'path' | 'table'>;
+  readonly #reflector: Reflector;
   #held: Held | undefined;
-  #warnedAbout: string | undefined;
-  #running: Promise<void> = Promise.resolve();
 
-  constructor(deps: LockerDeps) {
+  constructor(deps: Omit<ReflectorDeps, 'resource' | 'path' | 'table'>) {
     this.#deps = deps;
+    const table = new Table<Renewal>({
+      keyOf: ({ metadata }) => metadata?.name ?? '',
+      project: renewalOf,
+      onChange: (_, after) => this.#hear(after),
+    });
+    this.#reflector = new Reflector({ ...deps, resource: 'leases', path: PATH, table, query: { fieldSelector: `metadata.name=${NAME}` } });
   }
 
-  /** Resolves after the first read, whatever its result, and continues to read until the signal fires. */
+  /** Resolves after the first read or its first failure. The watch goes on until the signal fires, or until it was refused for a minute. */
   async start(signal: AbortSignal): Promise<void> {
-    await this.#read(signal);
-    this.#running = this.#readOn(signal);
+    const refused = new AbortController();
+    this.#reflector.start(AbortSignal.any([signal, refused.signal]));
+    this.#reflector.synced.catch((thrown: unknown) => {
+      const error = asAutoscalerError(thrown);
+      if (error.kind !== 'auth') return;
+      this.#deps.log.warn(
+        { lease: `${NAMESPACE}/${NAME}`, error: error.message },
+        'The AKS resource lock may not be watched and is ignored',
+      );
+      refused.abort();
+    });
+    await this.#reflector.answered;
   }
 
-  /** Resolves when reading has ended. */
+  /** Resolves when the watch has ended. */
   ended(): Promise<void> {
-    return this.#running;
+    return this.#reflector.ended();
   }
 
   heldBecause(): string | undefined {
@@ -70,53 +83,16 @@ export class ResourceLocker implements ForeignLock {
     return `"${held.holder}" holds the Lease ${NAMESPACE}/${NAME}, which locks the cluster's resources`;
   }
 
-  async #readOn(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      try {
-        await this.#deps.clock.sleep(PERIOD_MS, signal);
-      } catch {
-        // The sleep was cancelled, which is its only failure.
-        return;
-      }
-      await this.#read(signal);
-    }
+  #hear(renewal: Renewal | undefined): void {
+    this.#held =
+      renewal === undefined || renewal.holder === ''
+        ? undefined
+        : { ...renewal, untilMonotonicMs: this.#deps.clock.monotonic() + renewal.durationMs };
   }
+}
 
-  async #read(signal: AbortSignal): Promise<void> {
-    try {
-      const lease = (await this.#deps.rest.json({ method: 'GET', path: PATH }, signal)) as LockerLeaseJson;
-      this.#warnedAbout = undefined;
-      this.#held = this.#heldBy(lease);
-    } catch (thrown) {
-      const error = asAutoscalerError(thrown);
-      if (error.kind === 'cancelled') return;
-      // If the read fails, the lock known before stays until it expires. A Lease that is missing or forbidden to us is
-      // no lock.
-      if (error.kind === 'not-found' || error.kind === 'auth') this.#held = undefined;
-      if (error.kind !== 'not-found') this.#warnOnce(error.kind, error.message);
-    }
-  }
-
-  #heldBy({ spec = {} }: LockerLeaseJson): Held | undefined {
-    const holder = spec.holderIdentity ?? '';
-    if (holder === '') return undefined;
-    const renewTime = spec.renewTime ?? '';
-    if (this.#held?.holder === holder && this.#held.renewTime === renewTime) return this.#held;
-    const durationMs =
-      spec.leaseDurationSeconds === undefined || spec.leaseDurationSeconds === null ? USUAL_DURATION_MS : spec.leaseDurationSeconds * 1000;
-    const renewedMs = renewTime === '' ? undefined : timeOf(renewTime);
-    return {
-      holder,
-      renewTime,
-      untilMs: renewedMs === undefined ? Number.POSITIVE_INFINITY : renewedMs + durationMs,
-      untilMonotonicMs: this.#deps.clock.monotonic() + durationMs,
-    };
-  }
-
-  /** Logs each kind of failure once, until a read works again. */
-  #warnOnce(kind: string, message: string): void {
-    if (this.#warnedAbout === kind) return;
-    this.#warnedAbout = kind;
-    this.#deps.log.warn({ lease: `${NAMESPACE}/${NAME}`, error: message }, 'The AKS resource lock could not be read and is ignored');
-  }
+function renewalOf({ spec = {} }: LockerLeaseJson): Renewal {
+  const seconds = spec.leaseDurationSeconds ?? undefined;
+  const durationMs = seconds === undefined ? USUAL_DURATION_MS : seconds * 1000;
+  return { holder: spec.holderIdentity ?? '', untilMs: (timeOf(spec.renewTime) ?? Number.POSITIVE_INFINITY) + durationMs, durationMs };
 }

@@ -17,7 +17,7 @@ export const CLUSTER_RULES: readonly Rule[] = [
   { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list', 'watch'] },
   { apiGroups: [''], resources: ['pods/eviction'], verbs: ['create'] },
   { apiGroups: [''], resources: ['namespaces'], verbs: ['list', 'watch'] },
-  { apiGroups: ['coordination.k8s.io'], resources: ['leases'], resourceNames: ['aks-managed-resource-locker'], verbs: ['get'] },
+  { apiGroups: ['coordination.k8s.io'], resources: ['leases'], resourceNames: ['aks-managed-resource-locker'], verbs: ['list', 'watch'] },
   { apiGroups: ['apps'], resources: ['daemonsets'], verbs: ['list', 'watch'] },
   { apiGroups: ['apps'], resources: ['replicasets', 'statefulsets'], verbs: ['get', 'list', 'watch'] },
   { apiGroups: ['batch'], resources: ['jobs'], verbs: ['get', 'list', 'watch'] },
