@@ -114,7 +114,7 @@ function evaluateLogical(
 /** A domain that the device does not mention is empty. A missing name in a domain is an error. */
 function fieldOf(device: Device, field: DeviceField): Value {
   if (field === 'driver') return device.driver;
-  if (field === 'allowMultipleAllocations') return false;
+  if (field === 'allowMultipleAllocations') return device.isDivided === true;
   const domains =
     field === 'attributes'
       ? Object.entries(device.attributes).map(

@@ -2,7 +2,7 @@
  * Devices that a user declares for the nodes of a pool, since no node has shown any yet. They are written like the devices of a ResourceSlice, in
  * the configuration or in a tag. Must not know where.
  */
-import { byDomain, type AttributeValue, type Device, type DevicePool } from './devices.ts';
+import { byDomain, dividedCapacity, type AttributeValue, type Device, type DevicePool, type WrittenPolicy } from './devices.ts';
 import { parseQuantity } from './quantity.ts';
 import type { Taint } from './taints.ts';
 import { compareBy } from '../lib/comparison.ts';
@@ -12,7 +12,7 @@ import { AutoscalerError, configError } from '../lib/errors.ts';
 export const DECLARED_FORM =
   'devices such as {driver: gpu.nvidia.com, count: 4, attributes: {type: gpu}, capacity: {memory: 80Gi}}, with the values that a ResourceSlice has';
 
-const KEYS: ReadonlySet<string> = new Set(['driver', 'count', 'attributes', 'capacity', 'taints']);
+const KEYS: ReadonlySet<string> = new Set(['driver', 'count', 'attributes', 'capacity', 'taints', 'allowMultipleAllocations']);
 /** The API's limit of devices in a slice. */
 const MOST_DEVICES = 128;
 
@@ -45,12 +45,10 @@ function devicesOf(entry: unknown, ofTag: string | undefined): readonly Device[]
   const fields = fieldsOf(entry, 'an entry');
   const strange = Object.keys(fields).find((key) => !KEYS.has(key));
   if (strange !== undefined) throw configError(`"${strange}" is unknown; accepted are ${[...KEYS].join(', ')}`);
-  const { driver = ofTag, count = 1, attributes = {}, capacity = {}, taints = [] } = fields;
+  const { driver = ofTag, count = 1, attributes = {}, capacity = {}, taints = [], allowMultipleAllocations = false } = fields;
   if (typeof driver !== 'string' || driver === '') throw configError('an entry has no driver');
-  const many = Number(count);
-  if (!Number.isInteger(many) || many < 1 || many > MOST_DEVICES)
-    throw configError(`count is ${JSON.stringify(count)}; it must be a whole number from 1 to ${MOST_DEVICES}`);
   if (!Array.isArray(taints)) throw configError('taints is not a list');
+  if (typeof allowMultipleAllocations !== 'boolean') throw configError('allowMultipleAllocations is neither true nor false');
   const device: Device = {
     driver,
     pool: POOL,
@@ -59,8 +57,15 @@ function devicesOf(entry: unknown, ofTag: string | undefined): readonly Device[]
     capacity: byDomain(driver, Object.entries(fieldsOf(capacity, 'capacity')).map(quantityOf)),
     taints: (taints as readonly unknown[]).map(taintOf),
     consumes: [],
+    ...(allowMultipleAllocations ? { isDivided: true, divided: dividedOf(fieldsOf(capacity, 'capacity')) } : {}),
   };
-  return Array.from({ length: many }, () => device);
+  return Array.from({ length: countOf(count) }, () => device);
+}
+
+function countOf(written: unknown): number {
+  const count = Number(written);
+  if (Number.isInteger(count) && count >= 1 && count <= MOST_DEVICES) return count;
+  throw configError(`count is ${JSON.stringify(written)}; it must be a whole number from 1 to ${MOST_DEVICES}`);
 }
 
 function fieldsOf(value: unknown, what: string): Fields {
@@ -93,6 +98,15 @@ function quantityOf([name, value]: readonly [string, unknown]): readonly [string
     if (!(thrown instanceof AutoscalerError)) throw thrown;
   }
   throw configError(`capacity ${name} is ${JSON.stringify(value)}; it must be a quantity such as 80Gi`);
+}
+
+function dividedOf(capacity: Fields): NonNullable<Device['divided']> {
+  return Object.fromEntries(Object.entries(capacity).map((each) => [each[0], dividedCapacity(quantityOf(each)[1], policyOf(each))]));
+}
+
+function policyOf([name, value]: readonly [string, unknown]): WrittenPolicy {
+  const policy = typeof value === 'object' && value !== null ? fieldsOf(value, name)['requestPolicy'] : undefined;
+  return policy === undefined ? {} : fieldsOf(policy, `requestPolicy of ${name}`);
 }
 
 function taintOf(written: unknown): Taint {

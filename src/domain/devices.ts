@@ -1,5 +1,6 @@
 /** Devices that drivers publish and that pods claim (dynamic resource allocation, `resource.k8s.io/v1`). */
 import type { Labels, NodeSelectorTerm } from './labels.ts';
+import { parseQuantity } from './quantity.ts';
 import type { Resources } from './resources.ts';
 import type { Taint, Toleration } from './taints.ts';
 import type { ClaimBlocker } from './volumes.ts';
@@ -15,6 +16,43 @@ export interface CounterConsumption {
   readonly counters: Readonly<Record<string, number>>;
 }
 
+/** Which parts of a capacity claims may have, in its units: what is asked for is rounded up to the next of them (`requestPolicy`). */
+interface CapacityPolicy {
+  /** For a claim that does not say how much. */
+  readonly usual?: number;
+  readonly range?: { readonly min: number; readonly max?: number; readonly step?: number };
+  /** Ascending. */
+  readonly values?: readonly number[];
+}
+
+/** A capacity of a device, as a request for a part of it sees it. */
+export interface DividedCapacity extends CapacityPolicy {
+  readonly whole: number;
+}
+
+type WrittenQuantity = string | number;
+
+/** As a ResourceSlice has it. */
+export interface WrittenPolicy {
+  readonly default?: WrittenQuantity;
+  readonly validRange?: { readonly min?: WrittenQuantity; readonly max?: WrittenQuantity; readonly step?: WrittenQuantity };
+  readonly validValues?: readonly WrittenQuantity[];
+}
+
+/** @throws AutoscalerError of kind `config` if a text is not a quantity. */
+export function dividedCapacity(whole: number, policy: WrittenPolicy = {}): DividedCapacity {
+  const { default: usual, validRange, validValues = [] } = policy;
+  const read = <Name extends string>(name: Name, value: WrittenQuantity | undefined): { readonly [Key in Name]?: number } =>
+    value === undefined ? {} : ({ [name]: parseQuantity(value) } as { readonly [Key in Name]?: number });
+  const { min, max, step } = validRange ?? {};
+  return {
+    whole,
+    ...read('usual', usual),
+    ...(min === undefined ? {} : { range: { min: parseQuantity(min), ...read('max', max), ...read('step', step) } }),
+    ...(validValues.length === 0 ? {} : { values: validValues.map(parseQuantity) }),
+  };
+}
+
 export interface Device {
   readonly driver: string;
   readonly pool: string;
@@ -25,6 +63,10 @@ export interface Device {
   readonly taints: readonly Taint[];
   /** Its taints without those of rules about its pool or itself: what such a device of another node has. If absent, all of them. */
   readonly usualTaints?: readonly Taint[];
+  /** Several claims may have it at once, each a part of its capacities (`allowMultipleAllocations`). */
+  readonly isDivided?: true;
+  /** The capacities by their names in the slice, for requests of parts. If absent, all are of the driver's domain, and are had whole. */
+  readonly divided?: Readonly<Record<string, DividedCapacity>>;
   /** For a partition of a device: what it consumes of the whole. */
   readonly consumes: readonly CounterConsumption[];
   /** A pod that gets it waits until conditions of the device hold, and is not bound before. Its pool comes after all others. */
@@ -42,14 +84,28 @@ export interface DevicePool {
   readonly counters: Readonly<Record<string, Readonly<Record<string, number>>>>;
 }
 
+/** A part of a divided device that a claim has: amounts by the names of capacities in the slice. */
+interface HeldPart {
+  /** As {@link deviceId}. */
+  readonly device: string;
+  readonly parts: Readonly<Record<string, number>>;
+}
+
+/** A whole device, as {@link deviceId}, or a part of one. */
+export type HeldDevice = string | HeldPart;
+
+export function heldDeviceId(held: HeldDevice): string {
+  return typeof held === 'string' ? held : held.device;
+}
+
 /** The devices of one node. */
 export interface NodeDevices {
   /** Sorted by driver and name. Devices are in the order of their publication, in which they are allocated. */
   readonly pools: readonly DevicePool[];
   /** Pools that are not complete yet, as `driver/pool`. */
   readonly incomplete: readonly string[];
-  /** Devices that are allocated, but to no claim of one pod of the node; as {@link deviceId}. */
-  readonly held: readonly string[];
+  /** Devices that are allocated, but to no claim of one pod of the node. */
+  readonly held: readonly HeldDevice[];
 }
 
 /** One way to fill a device request. */
@@ -61,6 +117,8 @@ export interface DeviceSubRequest {
   /** Admin access: sees devices without taking them from others. */
   readonly admin: boolean;
   readonly tolerations: readonly Toleration[];
+  /** What it wants of the capacities of each device, by their names in the slice. If absent, a policy or the whole device decides. */
+  readonly parts?: Readonly<Record<string, number>>;
 }
 
 /** `asks` are alternatives; the first that can be filled is used. There is one, unless the request says `firstAvailable`. */

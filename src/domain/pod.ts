@@ -2,7 +2,7 @@ import type { Protection } from './do-not-disrupt.ts';
 import type { Labels, LabelSelector, NodeSelectorTerm } from './labels.ts';
 import type { PodUid } from './ids.ts';
 import type { Resources } from './resources.ts';
-import type { DeviceClaimRef, DeviceRules } from './devices.ts';
+import type { DeviceClaimRef, DeviceRules, HeldDevice } from './devices.ts';
 import type { Toleration } from './taints.ts';
 import type { InlineDisk, PodClaim, SharedVolume, VolumeRules } from './volumes.ts';
 
@@ -171,7 +171,7 @@ export interface Pod extends Protection {
   /** Names of the claims that were created for it, by their names in its spec. */
   readonly madeClaims?: Readonly<Record<string, string>>;
   /** Devices allocated to its own claims; a replacement pod gets others. If absent, there are none. */
-  readonly heldDevices?: readonly string[];
+  readonly heldDevices?: readonly HeldDevice[];
   /** A change of its size in place that its kubelet has not made. If absent, there is none. */
   readonly resize?: PendingResize;
   /** Whether a DaemonSet pod wants to be evicted with its node. If absent, the policy decides. */

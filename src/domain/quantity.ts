@@ -39,6 +39,14 @@ export function parseQuantity(text: string | number): number {
   return Math.min(value, MAX_QUANTITY);
 }
 
+const BINARY = ['Ti', 'Gi', 'Mi', 'Ki'] as const;
+
+/** As Kubernetes writes it: `20Gi`, `1500`. */
+export function quantityText(value: number): string {
+  const unit = value === 0 ? undefined : BINARY.find((suffix) => value % (SUFFIXES[suffix] ?? 1) === 0);
+  return unit === undefined ? String(value) : `${value / (SUFFIXES[unit] ?? 1)}${unit}`;
+}
+
 /** CPU in millicores, rounded up as the scheduler does. */
 export function cpuMillis(text: string | number): number {
   return ceilExact(parseQuantity(text) * 1000);

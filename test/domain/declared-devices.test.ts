@@ -68,7 +68,10 @@ describe('declared devices', () => {
       ],
       /200 devices of a: the most are 128/,
     ],
-    [[{ driver: 'a', device: 1 }], /"device" is unknown; accepted are driver, count, attributes, capacity, taints/],
+    [
+      [{ driver: 'a', device: 1 }],
+      /"device" is unknown; accepted are driver, count, attributes, capacity, taints, allowMultipleAllocations/,
+    ],
     [[{ driver: 'a', attributes: { x: 1.5 } }], /attribute x is 1.5; it must be a text, a whole number/],
     [[{ driver: 'a', attributes: { x: { string: 'a', int: 1 } } }], /attribute x is/],
     [[{ driver: 'a', attributes: { x: { int: '1' } } }], /attribute x is/],
@@ -76,6 +79,11 @@ describe('declared devices', () => {
     [[{ driver: 'a', capacity: { memory: 'much' } }], /capacity memory is "much"; it must be a quantity such as 80Gi/],
     [[{ driver: 'a', taints: [{ key: 'x', effect: 'Never' }] }], /a taint must be/],
     [[{ driver: 'a', taints: 'x' }], /taints is not a list/],
+    [[{ driver: 'a', allowMultipleAllocations: 'yes' }], /allowMultipleAllocations is neither true nor false/],
+    [
+      [{ driver: 'a', allowMultipleAllocations: true, capacity: { memory: { value: '1Gi', requestPolicy: { default: 'much' } } } }],
+      /"much" is not a quantity/,
+    ],
   ])('are refused with what is wrong: %j', (written, problem) => {
     expect(poolsOf(written)).toMatch(problem);
   });
@@ -95,6 +103,16 @@ describe('declared devices', () => {
     const real = Array.from({ length: count }, (__, at) => aDevice(`d-${at}`, rest));
     const pool = aDevicePool('n', real, 'driver' in rest ? { driver: 'x' } : {});
     expect(typeof declared === 'string' ? declared : describeUndeclared(declared, [pool])).toBe(difference);
+  });
+
+  it('may be had in parts, as a slice says', () => {
+    const memory = { value: '80Gi', requestPolicy: { default: '10Gi', validValues: ['10Gi', '20Gi'] } };
+    const pools = poolsOf([{ driver: DRIVER, allowMultipleAllocations: true, capacity: { memory } }]);
+    expect(typeof pools === 'string' ? pools : pools[0]?.devices[0]).toMatchObject({
+      isDivided: true,
+      capacity: { [DRIVER]: { memory: 80 * 2 ** 30 } },
+      divided: { memory: { whole: 80 * 2 ** 30, usual: 10 * 2 ** 30, values: [10 * 2 ** 30, 20 * 2 ** 30] } },
+    });
   });
 
   it('are not all that a node publishes', () => {

@@ -57,10 +57,12 @@ export interface ClaimOptions {
   readonly owner?: string;
   readonly reservedFor?: readonly string[];
   readonly admin?: boolean;
+  /** What it has of each device's capacities. If absent, it has them whole. */
+  readonly part?: Json;
 }
 
 export function resourceClaim(name: string, options: ClaimOptions = {}): Json {
-  const { requests = [gpus(1)], on, devices = [], owner, reservedFor = [], admin } = options;
+  const { requests = [gpus(1)], on, devices = [], owner, reservedFor = [], admin, part } = options;
   const here = { nodeSelectorTerms: [{ matchFields: [{ key: 'metadata.name', operator: 'In', values: [on] }] }] };
   const results = devices.map((device) => ({
     request: 'gpus',
@@ -68,6 +70,7 @@ export function resourceClaim(name: string, options: ClaimOptions = {}): Json {
     pool: on,
     device,
     ...(admin === true ? { adminAccess: true } : {}),
+    ...(part === undefined ? {} : { shareID: `share-of-${name}`, consumedCapacity: part }),
   }));
   return {
     apiVersion: 'resource.k8s.io/v1',

@@ -1,4 +1,5 @@
 /** The fields of `resource.k8s.io/v1` that are read, as the API writes them. Every field is optional. */
+import type { WrittenPolicy } from '../../domain/devices.ts';
 import type { NodeSelectorTermJson, ObjectJson, Quantities, TaintJson, TolerationJson } from './core-json.ts';
 
 export interface DeviceJson {
@@ -6,7 +7,7 @@ export interface DeviceJson {
   readonly attributes?: Readonly<
     Record<string, { readonly string?: string; readonly int?: number; readonly bool?: boolean; readonly version?: string }>
   >;
-  readonly capacity?: Readonly<Record<string, { readonly value?: string | number }>>;
+  readonly capacity?: Readonly<Record<string, { readonly value?: string | number; readonly requestPolicy?: WrittenPolicy | null }>>;
   readonly consumesCounters?: readonly { readonly counterSet?: string; readonly counters?: CountersJson }[];
   readonly taints?: readonly TaintJson[];
   readonly nodeName?: string;
@@ -73,6 +74,8 @@ export interface ResourceClaimJson extends ObjectJson {
           readonly pool?: string;
           readonly device?: string;
           readonly adminAccess?: boolean;
+          readonly shareID?: string;
+          readonly consumedCapacity?: Quantities;
         }[];
       };
       readonly nodeSelector?: { readonly nodeSelectorTerms?: readonly NodeSelectorTermJson[] };

@@ -2,12 +2,16 @@
 import { withoutNulls } from '../../lib/without-nulls.ts';
 import {
   byDomain,
+  deviceId,
+  dividedCapacity,
   type DeviceConstraint,
   type AttributeValue,
   type CounterConsumption,
   type Device,
   type DeviceSubRequest,
   type DeviceRequest,
+  type DividedCapacity,
+  type HeldDevice,
 } from '../../domain/devices.ts';
 import { compareBy } from '../../lib/comparison.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
@@ -25,6 +29,7 @@ import {
   type ResourceClaimTemplateJson,
   type SliceJson,
 } from '../api/resource-json.ts';
+import type { Quantities } from '../api/core-json.ts';
 import { nodeSelectorTerm, toleration } from './selectors.ts';
 import { defined } from '../../lib/defined.ts';
 
@@ -79,7 +84,8 @@ export interface ClaimRequests {
 }
 
 export interface Allocation {
-  readonly devices: readonly { readonly driver: string; readonly pool: string; readonly name: string; readonly admin: boolean }[];
+  /** With the pool of each, as `driver/pool`. The values stay the same objects. */
+  readonly devices: readonly { readonly pool: string; readonly device: HeldDevice; readonly admin: boolean }[];
   /** Where the devices can be reached; undefined means everywhere. */
   readonly terms: readonly NodeSelectorTerm[] | undefined;
 }
@@ -140,9 +146,21 @@ function projectDevice(
       set: counterSet,
       counters: amounts(counters),
     })),
+    ...dividedBy(json),
     ...((json.bindingConditions?.length ?? 0) > 0 ? { binding: true as const } : {}),
     ...defined({ strange }),
   };
+}
+
+/** Unreadable amounts are left out. */
+function dividedBy({ allowMultipleAllocations, capacity = {} }: DeviceJson): Pick<Device, 'isDivided' | 'divided'> {
+  const isDivided = allowMultipleAllocations === true;
+  if (!isDivided && !Object.keys(capacity).some((name) => name.includes('/'))) return {};
+  const divided = Object.entries(capacity).flatMap(([name, { value, requestPolicy }]): readonly (readonly [string, DividedCapacity])[] => {
+    const whole = quantityOf(value);
+    return whole === undefined ? [] : [[name, dividedCapacity(whole, withoutNulls(requestPolicy ?? {}))]];
+  });
+  return { ...(isDivided ? { isDivided: true } : {}), divided: Object.fromEntries(divided) };
 }
 
 function deviceTaint({ key = '', value = '', effect = '' }: NonNullable<DeviceJson['taints']>[number]): Taint {
@@ -186,7 +204,6 @@ export function withTaintRules(slice: Slice, rules: readonly DeviceTaintRule[]):
 
 /** The unsupported part of a device, if any: without it the device cannot be allocated here. */
 function unsupportedDevice(json: DeviceJson): string | undefined {
-  if (json.allowMultipleAllocations === true) return 'is shared by parts of its capacity (allowMultipleAllocations)';
   if (json.nodeName !== undefined || json.nodeSelector !== undefined || json.allNodes === true) return 'names its nodes itself';
   return undefined;
 }
@@ -236,18 +253,25 @@ export function projectResourceClaim(written: ResourceClaimJson): ResourceClaim 
       allocation === undefined
         ? undefined
         : {
-            devices: (allocation.devices?.results ?? []).map(({ driver = '', pool = '', device = '', adminAccess }) => ({
-              driver,
-              pool,
-              name: device,
-              admin: adminAccess === true,
-            })),
+            devices: (allocation.devices?.results ?? []).map(allocatedDevice),
             terms: selector === undefined ? undefined : (selector.nodeSelectorTerms ?? []).map(nodeSelectorTerm),
           },
     users: (status.reservedFor ?? []).map(({ uid = '' }) => uid),
     isDeleting: metadata.deletionTimestamp !== undefined,
     ownerUid: metadata.ownerReferences?.find(({ kind, controller }) => kind === 'Pod' && controller === true)?.uid,
   };
+}
+
+type ResultJson = NonNullable<
+  NonNullable<NonNullable<NonNullable<ResourceClaimJson['status']>['allocation']>['devices']>['results']
+>[number];
+
+/** A result with a share id is a part of a device (dynamicresources/allocateddevices.go, 1.37.2). */
+function allocatedDevice(result: ResultJson): Allocation['devices'][number] {
+  const { driver = '', pool = '', device = '', adminAccess, shareID, consumedCapacity = {} } = result;
+  const id = deviceId({ driver, pool, name: device });
+  const held = shareID === undefined ? id : { device: id, parts: quantities(consumedCapacity) };
+  return { pool: `${driver}/${pool}`, device: held, admin: adminAccess === true };
 }
 
 export function projectClaimTemplate(written: ResourceClaimTemplateJson): ClaimTemplate {
@@ -272,7 +296,12 @@ function claimAsk(spec: ClaimSpecJson = {}): ClaimRequests {
   };
 }
 
+function quantities(written: Quantities): Readonly<Record<string, number>> {
+  return Object.fromEntries(Object.entries(written).map(([name, value]) => [name, quantityOf(value) ?? 0]));
+}
+
 function deviceAsk(json: DeviceRequestJson): DeviceSubRequest & { readonly className: string } {
+  const parts = Object.keys(json.capacity?.requests ?? {});
   return {
     name: json.name ?? '',
     className: json.deviceClassName ?? '',
@@ -280,6 +309,7 @@ function deviceAsk(json: DeviceRequestJson): DeviceSubRequest & { readonly class
     count: json.allocationMode === 'All' ? 'all' : (json.count ?? 1),
     admin: json.adminAccess === true,
     tolerations: (json.tolerations ?? []).map((one): Toleration => toleration(one)),
+    ...(parts.length === 0 ? {} : { parts: quantities(json.capacity?.requests ?? {}) }),
   };
 }
 
@@ -297,8 +327,7 @@ function unsupportedClaim({ devices = {} }: ClaimSpecJson): string | undefined {
   return undefined;
 }
 
-function unsupportedRequest({ allocationMode = 'ExactCount', capacity, selectors = [] }: DeviceRequestJson): string | undefined {
+function unsupportedRequest({ allocationMode = 'ExactCount', selectors = [] }: DeviceRequestJson): string | undefined {
   if (allocationMode !== 'All' && allocationMode !== 'ExactCount') return `with the allocation mode ${allocationMode}`;
-  if (Object.keys(capacity?.requests ?? {}).length > 0) return "for a part of a device's capacity";
   return selectors.some(({ cel }) => cel === undefined) ? 'with a selector that is not a CEL expression' : undefined;
 }

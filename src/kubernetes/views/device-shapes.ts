@@ -11,6 +11,7 @@ import {
   type DeviceClaimRef,
   type AllocatedClaim,
   type DeviceRules,
+  type HeldDevice,
 } from '../../domain/devices.ts';
 import type { Node } from '../../domain/node.ts';
 import { DEVICE_CLAIMS, NAMED_CLAIM, NAMED_DEVICES, type Pod, type PodShape } from '../../domain/pod.ts';
@@ -74,7 +75,7 @@ interface ClaimResults {
   /** Claims that cannot be evaluated, each with the reason. */
   readonly unknown: string[];
   /** Devices of the pod's own claims. */
-  readonly held: string[];
+  readonly held: HeldDevice[];
   /** Whether any claim of the pod's own has its devices. */
   hasOwn: boolean;
   /** Devices that the pod asks for by the names of resources. */
@@ -130,7 +131,7 @@ export class DeviceShapes {
     const shape = this.#shapeOf(pod.shape, judged);
     const held = judged.hasOwn ? judged.held : undefined;
     const known = this.#pods.get(pod);
-    if (known?.shape === shape && known.heldDevices?.join() === held?.join()) return known;
+    if (known?.shape === shape && sameItems(known.heldDevices, held)) return known;
     const made = { ...pod, shape, ...defined({ heldDevices: held }) };
     this.#pods.set(pod, made);
     return made;
@@ -223,7 +224,7 @@ export class DeviceShapes {
   ): void {
     if (ref.claim === undefined) {
       judged.hasOwn = true;
-      judged.held.push(...allocation.devices.filter(({ admin }) => !admin).map(deviceId));
+      judged.held.push(...allocation.devices.filter(({ admin }) => !admin).map(({ device }) => device));
     }
     if (moves) this.#understand({ ref, ask, shared: undefined }, facts, judged);
     else if (allocation.terms !== undefined) judged.pins.push({ claim: ref.name, terms: allocation.terms });
@@ -308,6 +309,10 @@ export class DeviceShapes {
 
 function wantsDevices({ deviceClaims, requests }: PodShape, { named }: DeviceClaimInput): boolean {
   return deviceClaims !== undefined || named.some(({ own }) => (requests[own] ?? 0) > 0);
+}
+
+function sameItems(left: readonly unknown[] = [], right: readonly unknown[] = []): boolean {
+  return left.length === right.length && left.every((item, at) => item === right[at]);
 }
 
 function vectorOf(own: number): Resources {

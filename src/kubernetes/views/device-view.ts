@@ -2,7 +2,14 @@
  * The known devices, device classes and claims: from the tables of the watch, or from the objects of a file. Gives
  * nodes the devices published for them, and pods with device claims a shape that includes what the claims mean.
  */
-import { deviceId, type Device, type DevicePool, type NodeDevices } from '../../domain/devices.ts';
+import {
+  heldDeviceId,
+  type CounterConsumption,
+  type Device,
+  type DevicePool,
+  type HeldDevice,
+  type NodeDevices,
+} from '../../domain/devices.ts';
 import { RESOURCE_NOT_READY, type Node } from '../../domain/node.ts';
 import { claimableResource, type ResourceNames } from '../../domain/resources.ts';
 import type { ObjectJson } from '../api/core-json.ts';
@@ -87,13 +94,15 @@ export class KnownDevices {
     for (const [name, published] of this.#published) {
       if (!nodes.has(name)) continue;
       const own = new Set((podsByNode.get(name) ?? []).flatMap(({ heldDevices = [] }) => heldDevices));
-      const others = published.pools.flatMap(({ driver, name: pool }) => held.get(`${driver}/${pool}`) ?? []).filter((id) => !own.has(id));
+      const others = published.pools
+        .flatMap(({ driver, name: pool }) => held.get(`${driver}/${pool}`) ?? [])
+        .filter((one) => !own.has(one));
       const known = before.get(name);
       const same =
         known !== undefined &&
         known.pools === published.pools &&
         known.incomplete === published.incomplete &&
-        known.held.join() === others.join();
+        sameItems(known.held, others);
       after.set(name, same ? known : { ...published, held: others });
     }
     this.#devices = after;
@@ -163,20 +172,28 @@ function publish(slices: readonly Slice[]): Published {
     const current = all.filter(({ generation }) => generation === newest).sort(compareBy((item) => item.name));
     const [first] = current;
     const devices = current.flatMap((slice) => slice.devices);
+    const counters = Object.assign({}, ...current.map((slice) => slice.counters)) as DevicePool['counters'];
     const isWhole =
-      current.every(({ slices: count }) => count === current.length) && new Set(devices.map(({ name }) => name)).size === devices.length;
+      current.every(({ slices: count }) => count === current.length) &&
+      new Set(devices.map(({ name }) => name)).size === devices.length &&
+      devices.every(({ consumes }) => consumes.every((each) => hasCounters(counters, each)));
     if (first === undefined || !isWhole) incomplete.push(id);
     else
       pools.push({
         driver: first.driver,
         name: first.pool,
         devices,
-        counters: Object.assign({}, ...current.map(({ counters }) => counters)) as DevicePool['counters'],
+        counters,
       });
   }
   // kube-scheduler tries pools whose devices are bound under conditions last (`GatherPools`, 1.36.3).
   const waits = ({ devices }: DevicePool): number => (devices.some(({ binding }) => binding === true) ? 1 : 0);
   return { slices, pools: pools.sort((left, right) => waits(left) - waits(right)), incomplete };
+}
+
+/** A device that consumes what does not exist makes its pool invalid. */
+function hasCounters(counters: DevicePool['counters'], { set, counters: used }: CounterConsumption): boolean {
+  return Object.keys(used).every((name) => counters[set]?.[name] !== undefined);
 }
 
 function comparePools(left: Slice | undefined, right: Slice | undefined): number {
@@ -190,18 +207,17 @@ function withDrivers(readiness: Node['readiness'], { pools }: NodeDevices): Node
 }
 
 /** Devices that claims have been allocated, by `driver/pool`. Admin access does not take a device. */
-function heldByPool(claims: Iterable<ResourceClaim>): ReadonlyMap<string, readonly string[]> {
-  const held = new Map<string, string[]>();
+function heldByPool(claims: Iterable<ResourceClaim>): ReadonlyMap<string, readonly HeldDevice[]> {
+  const held = new Map<string, HeldDevice[]>();
   for (const { allocation } of claims) {
-    for (const device of allocation?.devices ?? []) {
-      if (device.admin) continue;
-      const pool = `${device.driver}/${device.pool}`;
-      const ids = held.get(pool);
-      if (ids === undefined) held.set(pool, [deviceId(device)]);
-      else ids.push(deviceId(device));
+    for (const { pool, admin, device } of allocation?.devices ?? []) {
+      if (admin) continue;
+      const known = held.get(pool);
+      if (known === undefined) held.set(pool, [device]);
+      else known.push(device);
     }
   }
-  for (const ids of held.values()) ids.sort();
+  for (const all of held.values()) all.sort(compareBy(heldDeviceId));
   return held;
 }
 

@@ -1,4 +1,4 @@
-import { deviceId, type Device, type DevicePool } from '../../domain/devices.ts';
+import { deviceId, heldDeviceId, type Device, type DevicePool, type HeldDevice } from '../../domain/devices.ts';
 import { podName } from '../../domain/ids.ts';
 import type { Node } from '../../domain/node.ts';
 import type { Blocker } from '../../domain/plan.ts';
@@ -82,18 +82,32 @@ export function unknownDeviceUse(node: Node, pods: readonly Pod[]): string | und
 /** The share of the fullest pool, 0 to 1; undefined if drivers publish no devices of the node. Admin access does not count. */
 export function claimUtilization({ devices }: Node, pods: readonly Pod[]): number | undefined {
   if (devices === undefined || devices.pools.length === 0) return undefined;
-  const held = new Set([...devices.held, ...pods.flatMap(({ heldDevices = [] }) => heldDevices)]);
+  const held = Map.groupBy([...devices.held, ...pods.flatMap(({ heldDevices = [] }) => heldDevices)], heldDeviceId);
   return Math.max(...devices.pools.map((pool) => poolUtilization(pool, held)));
 }
 
-function poolUtilization({ devices, counters }: DevicePool, held: ReadonlySet<string>): number {
+type Holdings = ReadonlyMap<string, readonly HeldDevice[]>;
+
+function poolUtilization({ devices, counters }: DevicePool, held: Holdings): number {
   const taken = devices.filter((device) => held.has(deviceId(device)));
   const sets = Object.entries(counters);
-  if (sets.length === 0) return devices.length === 0 ? 0 : taken.length / devices.length;
+  if (sets.length === 0)
+    return devices.length === 0
+      ? 0
+      : taken.reduce((sum, device) => sum + takenShare(device, held.get(deviceId(device)) ?? []), 0) / devices.length;
   const shares = sets.map(([set, limits]) =>
     Math.max(0, ...Object.entries(limits).map(([counter, limit]) => shareOf(taken, set, counter, limit))),
   );
   return shares.reduce((sum, share) => sum + share, 0) / shares.length;
+}
+
+/** Of a divided device: the largest share that is had of one of its capacities. */
+function takenShare({ isDivided, divided = {} }: Device, held: readonly HeldDevice[]): number {
+  if (isDivided !== true) return 1;
+  const had = (name: string, whole: number): number =>
+    held.reduce((sum, one) => sum + (typeof one === 'string' ? whole : (one.parts[name] ?? 0)), 0);
+  const shares = Object.entries(divided).map(([name, { whole }]) => (whole > 0 ? had(name, whole) / whole : 0));
+  return shares.length === 0 ? 1 : Math.min(1, Math.max(...shares));
 }
 
 function shareOf(taken: readonly Device[], set: string, counter: string, limit: number): number {

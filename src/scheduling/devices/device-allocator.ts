@@ -3,7 +3,8 @@
  * devices in order, and backtracks if a later request finds none. A device on which a selector fails ends the search.
  */
 import { deviceId, MAX_DEVICES_PER_CLAIM, type DeviceConstraint, type DeviceClaim, type DeviceRequest } from '../../domain/devices.ts';
-import { attributeOf, type ClaimMatch, type DeviceIndex, type DeviceList, type SubRequestMatch } from './device-list.ts';
+import { quantityText } from '../../domain/quantity.ts';
+import { attributeOf, type ClaimMatch, type DeviceIndex, type DeviceList, type SubRequestMatch, type TakenDevice } from './device-list.ts';
 
 // The devices of a node that are in use.
 
@@ -12,15 +13,18 @@ export interface DevicesInUse {
   readonly taken: Uint16Array;
   /** By counter. */
   readonly used: Float64Array;
+  /** By part of a divided device. */
+  readonly had: Float64Array;
 }
 
 export function noDevicesInUse(list: DeviceList): DevicesInUse {
-  return { taken: new Uint16Array(list.devices.length), used: new Float64Array(list.limits.length) };
+  return { taken: new Uint16Array(list.devices.length), used: new Float64Array(list.limits.length), had: new Float64Array(list.partCount) };
 }
 
 /** `by` is 1 to take and -1 to release. The first user of a device takes its counters, and the last one returns them. */
-export function takeDevices(list: DeviceList, { taken, used }: DevicesInUse, places: readonly number[], by: 1 | -1): void {
-  for (const place of places) {
+export function takeDevices(list: DeviceList, { taken, used, had }: DevicesInUse, devices: readonly TakenDevice[], by: 1 | -1): void {
+  for (const { place, amounts } of devices) {
+    for (const [index, { at }] of (list.parts[place] ?? []).entries()) had[at] = (had[at] ?? 0) + by * (amounts[index] ?? 0);
     const before = taken[place] ?? 0;
     taken[place] = before + by;
     if (before + by > 1 || (before === 1 && by === 1)) continue;
@@ -40,7 +44,7 @@ export interface AllocationInput {
 }
 
 /** By claim: the devices that it takes from others. Devices of admin access are not included. */
-type AllocatedPlaces = readonly (readonly number[])[];
+type AllocatedDevices = readonly (readonly TakenDevice[])[];
 
 /** After this many steps a claim counts as unfillable, so that no search delays a plan. */
 const MAX_STEPS = 20_000;
@@ -61,14 +65,14 @@ interface ConstraintState extends DeviceConstraint {
 
 interface Choice {
   readonly at: number;
-  readonly place: number;
+  readonly device: TakenDevice;
   readonly match: SubRequestMatch;
   readonly rules: readonly ConstraintState[];
 }
 
 /** Owns one try to fill all claims. */
 class DeviceSearch {
-  readonly picks: number[][];
+  readonly picks: TakenDevice[][];
   /** If set, why the search failed in a way that makes kube-scheduler give up the pod. */
   fault: string | undefined;
   readonly #input: AllocationInput;
@@ -85,7 +89,7 @@ class DeviceSearch {
   constructor(input: AllocationInput) {
     const { index, claims, list, inUse } = input;
     this.#input = input;
-    this.#inUse = { taken: inUse.taken.slice(), used: inUse.used.slice() };
+    this.#inUse = { taken: inUse.taken.slice(), used: inUse.used.slice(), had: inUse.had.slice() };
     this.picks = claims.map(() => []);
     this.#counts = claims.map(() => 0);
     this.#looking = claims.map(() => []);
@@ -141,13 +145,13 @@ class DeviceSearch {
   #fillAll(at: number, match: SubRequestMatch, next: number): boolean {
     const place = match.places[next];
     if (place === undefined) return this.#fillRequest(at + 1);
-    if (!this.#isUntaken(at, place, match) || !this.#hasCounters(place, match) || match.barred.has(place)) return false;
+    if (!this.#isUntaken(at, place, match) || !this.#hasRoom(place, match) || match.barred.has(place)) return false;
     const rules = this.#rulesFor(at, match);
     if (!this.#agrees(rules, place)) {
       this.fault = this.#brokenRule(at, place);
       return true;
     }
-    const choice = { at, place, match, rules };
+    const choice = { at, device: takenOf(place, match), match, rules };
     this.#choose(choice, 1);
     if (this.#fillAll(at, match, next + 1)) return true;
     this.#choose(choice, -1);
@@ -173,12 +177,12 @@ class DeviceSearch {
       this.fault = faults.get(place);
       if (this.fault !== undefined) return true;
       const likes = this.#matches.map(({ classes }) => classes[place]).join();
-      if (failed.has(likes) || !this.#hasCounters(place, match)) continue;
+      if (failed.has(likes) || !this.#hasRoom(place, match)) continue;
       const rules = this.#rulesFor(at, match);
       if (!this.#agrees(rules, place)) continue;
       this.#steps += 1;
       if (this.#steps > MAX_STEPS) return false;
-      const choice = { at, place, match, rules };
+      const choice = { at, device: takenOf(place, match), match, rules };
       this.#choose(choice, 1);
       if (this.#fillAsk(at, match, next + 1, left - 1)) return true;
       this.#choose(choice, -1);
@@ -189,14 +193,19 @@ class DeviceSearch {
 
   /** Admin access conflicts with its own claim only. A normal request does not take what the same pod has admin access to. */
   #isUntaken(at: number, place: number, { ask }: SubRequestMatch): boolean {
+    // Of a divided device only what is left of its parts counts.
+    if (this.#input.list.devices[place]?.isDivided === true) return true;
     const claim = this.#wanted[at]?.claim ?? 0;
-    if (ask.admin) return this.#looking[claim]?.includes(place) !== true && this.picks[claim]?.includes(place) !== true;
+    if (ask.admin)
+      return this.#looking[claim]?.includes(place) !== true && this.picks[claim]?.some((pick) => pick.place === place) !== true;
     return (this.#inUse.taken[place] ?? 0) === 0 && !this.#looking.some((places) => places.includes(place));
   }
 
-  #hasCounters(place: number, { ask }: SubRequestMatch): boolean {
+  /** Parts of it, and counters unless claims have parts of it already. */
+  #hasRoom(place: number, match: SubRequestMatch): boolean {
     const { list } = this.#input;
-    if (ask.admin) return true;
+    if (!hasParts(list, this.#inUse, takenOf(place, match))) return false;
+    if (match.ask.admin || (this.#inUse.taken[place] ?? 0) > 0) return true;
     return (list.uses[place] ?? []).every(
       ({ counter, amount }) => (this.#inUse.used[counter] ?? 0) + amount <= (list.limits[counter] ?? 0),
     );
@@ -222,10 +231,10 @@ class DeviceSearch {
     });
   }
 
-  #choose({ at, place, match, rules }: Choice, by: 1 | -1): void {
+  #choose({ at, device: pick, match, rules }: Choice, by: 1 | -1): void {
     const { list } = this.#input;
     const claim = this.#wanted[at]?.claim ?? 0;
-    const device = list.devices[place];
+    const device = list.devices[pick.place];
     for (const rule of rules) {
       const own = device === undefined ? undefined : attributeOf(device, rule.attribute);
       if (rule.count === 0) rule.value = own;
@@ -237,19 +246,28 @@ class DeviceSearch {
     const picks = this.picks[claim] ?? [];
     if (match.ask.admin) {
       const looking = this.#looking[claim] ?? [];
-      this.#looking[claim] = by === 1 ? [...looking, place] : looking.slice(0, -1);
+      this.#looking[claim] = by === 1 ? [...looking, pick.place] : looking.slice(0, -1);
       return;
     }
-    takeDevices(list, this.#inUse, [place], by);
-    if (by === 1) picks.push(place);
+    takeDevices(list, this.#inUse, [pick], by);
+    if (by === 1) picks.push(pick);
     else picks.pop();
   }
+}
+
+function takenOf(place: number, { amounts }: SubRequestMatch): TakenDevice {
+  return { place, amounts: amounts.get(place) ?? [] };
+}
+
+function hasParts({ parts }: DeviceList, { had }: DevicesInUse, { place, amounts }: TakenDevice): boolean {
+  // guard: claims have no more of a divided device than there is of it
+  return (parts[place] ?? []).every(({ at, whole }, index) => (had[at] ?? 0) + (amounts[index] ?? 0) <= whole);
 }
 
 // Answers for one pod and one node. Pure.
 
 /** undefined: not all claims can be filled. */
-export function allocateDevices(input: AllocationInput): AllocatedPlaces | undefined {
+export function allocateDevices(input: AllocationInput): AllocatedDevices | undefined {
   const search = new DeviceSearch(input);
   return search.find() ? search.picks : undefined;
 }
@@ -268,19 +286,44 @@ export function describeShortfall(input: AllocationInput): string {
   for (const claim of input.claims) {
     const { asks } = input.index.matchClaim(claim, input.list);
     for (const request of claim.requests) {
-      const lacks = request.asks.map((ask) => describeLack(asks.get(ask), input.inUse));
+      const lacks = request.asks.map((ask) => describeLack(asks.get(ask), input));
       if (lacks.every((lack) => lack !== undefined)) return `claim ${claim.name}, request ${request.name}: ${lacks.join('; or ')}`;
     }
   }
   return `claims ${input.claims.map(({ name }) => name).join(', ')}: not all of the devices can be had together`;
 }
 
-function describeLack(match: SubRequestMatch | undefined, { taken }: DevicesInUse): string | undefined {
+function describeLack(match: SubRequestMatch | undefined, { list, inUse }: AllocationInput): string | undefined {
   if (match === undefined) return 'nothing is known of it';
   const { ask, places, barred } = match;
   const failed = match.failed ?? barred.values().next().value;
   if (failed !== undefined) return failed;
-  const free = ask.admin ? places.length : places.filter((place) => taken[place] === 0).length;
+  const isFree = (place: number): boolean =>
+    list.devices[place]?.isDivided === true ? hasParts(list, inUse, takenOf(place, match)) : ask.admin || inUse.taken[place] === 0;
+  const free = places.filter(isFree).length;
   const wanted = ask.count === 'all' ? Math.max(1, places.length) : ask.count;
-  return free >= wanted ? undefined : `needs ${ask.count} devices, ${free} of ${places.length} that match are free`;
+  if (free >= wanted) return undefined;
+  return `needs ${ask.count} devices${describeParts(ask.parts)}, ${free} of ${places.length} that match are free${describeLeft(match, list, inUse)}`;
+}
+
+function describeParts(parts: Readonly<Record<string, number>> = {}): string {
+  const wanted = Object.entries(parts).map(([name, amount]) => `${quantityText(amount)} of ${name}`);
+  return wanted.length === 0 ? '' : ` with ${wanted.join(' and ')} each`;
+}
+
+/** What is left of the divided device that has the most of the first part that none has enough of. */
+function describeLeft(match: SubRequestMatch, { parts }: DeviceList, { had }: DevicesInUse): string {
+  const lefts = match.places.flatMap((place) =>
+    (parts[place] ?? []).map(({ at, name, whole }, index) => ({
+      name,
+      whole,
+      needs: match.amounts.get(place)?.[index] ?? 0,
+      left: whole - (had[at] ?? 0),
+    })),
+  );
+  const short = lefts.find(({ needs, left }) => left < needs);
+  if (short === undefined) return '';
+  const most = lefts.filter(({ name }) => name === short.name).reduce((best, each) => (each.left > best.left ? each : best), short);
+  const needs = `; the request takes ${quantityText(short.needs)} of ${short.name}`;
+  return `${needs}, and at most ${quantityText(most.left)} of ${quantityText(most.whole)} is left of a device`;
 }

@@ -2,7 +2,7 @@
  * Which pod has which device, per node slot. A change returns what it took, so that undoing it returns exactly that. A node without
  * devices costs nothing. Must not know forks.
  */
-import type { DeviceClaim, DeviceRules } from '../../domain/devices.ts';
+import { heldDeviceId, type DeviceClaim, type DeviceRules, type HeldDevice } from '../../domain/devices.ts';
 import type { Node } from '../../domain/node.ts';
 import type { Pod, PodShape } from '../../domain/pod.ts';
 import type { FitReason } from '../../domain/reasons.ts';
@@ -15,18 +15,18 @@ import {
   takeDevices,
   type DevicesInUse,
 } from './device-allocator.ts';
-import { DeviceIndex, type DeviceList } from './device-list.ts';
+import { DeviceIndex, type DeviceList, type TakenDevice } from './device-list.ts';
 import { claimsFor } from './named-claims.ts';
 import { cannotAllocate } from '../predicates/devices.ts';
 
 /** The devices of a pod: its own, and shared claims. */
 interface PodDevices {
-  readonly own: readonly number[];
-  readonly shared: readonly { readonly key: string; readonly places: readonly number[] }[];
+  readonly own: readonly TakenDevice[];
+  readonly shared: readonly { readonly key: string; readonly devices: readonly TakenDevice[] }[];
 }
 
 interface SharedClaim {
-  readonly places: readonly number[];
+  readonly devices: readonly TakenDevice[];
   users: number;
 }
 
@@ -58,7 +58,7 @@ export class DeviceLedger {
     if (devices === undefined || (devices.pools.length === 0 && devices.incomplete.length === 0)) return;
     const list = this.#index.listDevices(devices.pools);
     const inUse = noDevicesInUse(list);
-    takeDevices(list, inUse, placesById(devices.held, list), 1);
+    takeDevices(list, inUse, takenById(devices.held, list), 1);
     this.#seats.set(slot, { node, list, inUse, holdings: new Map(), shared: new Map() });
   }
 
@@ -90,15 +90,15 @@ export class DeviceLedger {
     if (seat === undefined || (holding.own.length === 0 && holding.shared.length === 0)) return;
     seat.holdings.set(pod.uid, holding);
     takeDevices(seat.list, seat.inUse, holding.own, 1);
-    for (const { key, places } of holding.shared) {
+    for (const { key, devices } of holding.shared) {
       const known = seat.shared.get(key);
       if (known !== undefined) {
         known.users += 1;
         continue;
       }
-      seat.shared.set(key, { places, users: 1 });
+      seat.shared.set(key, { devices, users: 1 });
       this.#sharedAt.set(key, slot);
-      takeDevices(seat.list, seat.inUse, places, 1);
+      takeDevices(seat.list, seat.inUse, devices, 1);
     }
   }
 
@@ -109,14 +109,14 @@ export class DeviceLedger {
     if (seat === undefined || holding === undefined) return NO_DEVICES;
     seat.holdings.delete(pod.uid);
     takeDevices(seat.list, seat.inUse, holding.own, -1);
-    for (const { key, places } of holding.shared) {
+    for (const { key, devices } of holding.shared) {
       const claim = seat.shared.get(key);
       if (claim === undefined) continue;
       claim.users -= 1;
       if (claim.users > 0) continue;
       seat.shared.delete(key);
       this.#sharedAt.delete(key);
-      takeDevices(seat.list, seat.inUse, places, -1);
+      takeDevices(seat.list, seat.inUse, devices, -1);
     }
     return holding;
   }
@@ -169,18 +169,17 @@ export class DeviceLedger {
   }
 
   #devicesFor(slot: number, seat: DeviceSeat, pod: Pod): PodDevices {
-    if (pod.heldDevices !== undefined && pod.nodeName === seat.node.name)
-      return { own: placesById(pod.heldDevices, seat.list), shared: [] };
+    if (pod.heldDevices !== undefined && pod.nodeName === seat.node.name) return { own: takenById(pod.heldDevices, seat.list), shared: [] };
     const rules = pod.shape.devices;
     const open = rules === undefined ? undefined : this.#openAt(rules, slot);
     const picks = open === undefined ? undefined : allocateDevices(this.#allocationInput(seat, open));
     if (rules === undefined || open === undefined || picks === undefined) return NO_DEVICES;
     const claims = this.#claimsAt(rules, slot);
-    const placesIn = (claim: DeviceClaim): readonly number[] =>
-      picks[open.indexOf(claim)] ?? seat.shared.get(claim.shared ?? '')?.places ?? [];
+    const devicesOf = (claim: DeviceClaim): readonly TakenDevice[] =>
+      picks[open.indexOf(claim)] ?? seat.shared.get(claim.shared ?? '')?.devices ?? [];
     return {
-      own: claims.filter(({ shared }) => shared === undefined).flatMap(placesIn),
-      shared: claims.flatMap((claim) => (claim.shared === undefined ? [] : [{ key: claim.shared, places: placesIn(claim) }])),
+      own: claims.filter(({ shared }) => shared === undefined).flatMap(devicesOf),
+      shared: claims.flatMap((claim) => (claim.shared === undefined ? [] : [{ key: claim.shared, devices: devicesOf(claim) }])),
     };
   }
 }
@@ -191,9 +190,11 @@ function describeMissingDevices({ devices }: Pick<Node, 'devices'>): string {
   return incomplete.length === 0 ? 'the node publishes no devices' : `the node's pools ${incomplete.join(', ')} are not complete`;
 }
 
-function placesById(ids: readonly string[], { placeOf }: DeviceList): readonly number[] {
-  return ids.flatMap((id) => {
-    const place = placeOf.get(id);
-    return place === undefined ? [] : [place];
+/** A divided device that a claim has whole, since it was not divided before, has nothing left. */
+function takenById(held: readonly HeldDevice[], { placeOf, parts }: DeviceList): readonly TakenDevice[] {
+  return held.flatMap((one) => {
+    const place = placeOf.get(heldDeviceId(one));
+    if (place === undefined) return [];
+    return [{ place, amounts: (parts[place] ?? []).map(({ name, whole }) => (typeof one === 'string' ? whole : (one.parts[name] ?? 0))) }];
   });
 }

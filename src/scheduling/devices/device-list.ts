@@ -10,6 +10,7 @@ import {
 } from '../../domain/devices.ts';
 import { untoleratedTaint } from '../../domain/taints.ts';
 import { defined } from '../../lib/defined.ts';
+import { capacitiesOf, takenParts } from './divided-capacity.ts';
 
 export interface DeviceList {
   readonly devices: readonly Device[];
@@ -17,8 +18,25 @@ export interface DeviceList {
   readonly placeOf: ReadonlyMap<string, number>;
   /** The amount of each counter of each set of each pool. */
   readonly limits: Float64Array;
-  /** By device: the counters that it consumes. */
+  /** By device that consumes counters: those of its pool, with what it consumes of each. */
   readonly uses: readonly (readonly { readonly counter: number; readonly amount: number }[])[];
+  /** By device: its capacities, if claims have parts of them. Empty for a device that one claim has whole. */
+  readonly parts: readonly (readonly DividedPart[])[];
+  /** The number of such capacities of all devices. */
+  readonly partCount: number;
+}
+
+/** A capacity of a divided device. */
+interface DividedPart {
+  readonly at: number;
+  readonly name: string;
+  readonly whole: number;
+}
+
+/** A device of a list, with what is had of each of its {@link DeviceList.parts}. */
+export interface TakenDevice {
+  readonly place: number;
+  readonly amounts: readonly number[];
 }
 
 /** The places of a list that match a subrequest. */
@@ -30,6 +48,8 @@ export interface SubRequestMatch {
   readonly barred: ReadonlyMap<number, string>;
   /** Places where a selector fails, with the reason. The search ends when it comes to one. */
   readonly faults: ReadonlyMap<number, string>;
+  /** What the subrequest takes of the parts of divided devices, by place. */
+  readonly amounts: ReadonlyMap<number, readonly number[]>;
   /** `places` and `faults` together, ascending. */
   readonly looked: readonly number[];
   /** If set, the subrequest cannot be filled here, whatever is free. */
@@ -82,51 +102,62 @@ function classesOf(claim: DeviceClaim, found: readonly SubRequestMatch[], list: 
       found.map(({ places }) => Number(places.includes(place))),
       claim.rules.map(({ attribute }) => attributeOf(device, attribute) ?? null),
       list.uses[place]?.map(({ counter, amount }) => [counter, amount]),
+      // What is left of it differs from device to device.
+      ...(device.isDivided === true ? [place] : []),
     ]),
   );
 }
 
+type CounterUse = DeviceList['uses'][number][number];
+
 function makeList(pools: readonly DevicePool[]): DeviceList {
-  const counters = new Map<string, number>();
   const limits: number[] = [];
-  for (const { driver, name, counters: sets } of pools) {
-    for (const [set, amounts] of Object.entries(sets)) {
-      for (const [counter, amount] of Object.entries(amounts)) {
-        counters.set(JSON.stringify([driver, name, set, counter]), limits.length);
-        limits.push(amount);
-      }
-    }
-  }
+  const uses = pools.flatMap((pool) => {
+    const counters = Object.entries(pool.counters).flatMap(([set, amounts]) =>
+      Object.entries(amounts).map(([name, amount]) => ({ set, name, counter: limits.push(amount) - 1 })),
+    );
+    // A device that consumes one is not allocated either while another counter of its pool is overdrawn (`checkAvailableCounters`, 1.37.2).
+    return pool.devices.map(({ consumes }) =>
+      consumes.length === 0
+        ? []
+        : counters.map(({ set, name, counter }): CounterUse => {
+            const own = consumes.filter((each) => each.set === set);
+            return { counter, amount: own.reduce((sum, each) => sum + (each.counters[name] ?? 0), 0) };
+          }),
+    );
+  });
   const devices = pools.flatMap((pool) => pool.devices);
-  const uses = devices.map(({ driver, pool, consumes }) =>
-    consumes.flatMap(({ set, counters: amounts }) =>
-      Object.entries(amounts).map(([counter, amount]) => {
-        const key = JSON.stringify([driver, pool, set, counter]);
-        const place = counters.get(key) ?? limits.push(0) - 1;
-        counters.set(key, place);
-        return { counter: place, amount };
-      }),
-    ),
+  let partCount = 0;
+  const parts = devices.map((device) =>
+    device.isDivided === true ? Object.entries(capacitiesOf(device)).map(([name, { whole }]) => ({ at: partCount++, name, whole })) : [],
   );
-  return { devices, placeOf: new Map(devices.map((device, place) => [deviceId(device), place])), limits: Float64Array.from(limits), uses };
+  const placeOf = new Map(devices.map((device, place) => [deviceId(device), place]));
+  return { devices, placeOf, limits: Float64Array.from(limits), uses, parts, partCount };
 }
 
-function matchSubRequest(ask: DeviceSubRequest, parsed: ParsedSelectors, { devices }: DeviceList): SubRequestMatch {
+function matchSubRequest(ask: DeviceSubRequest, parsed: ParsedSelectors, { devices, parts }: DeviceList): SubRequestMatch {
   const places: number[] = [];
+  const amounts = new Map<number, readonly number[]>();
   const barred = new Map<number, string>();
   const faults = new Map<number, string>();
   let failed: string | undefined;
   for (const [place, device] of devices.entries()) {
     const verdict = matchesSelectors(device, ask, parsed);
     if (typeof verdict === 'string') faults.set(place, verdict);
-    if (verdict !== true) continue;
+    const taken = verdict === true ? takenParts(device, ask.parts) : undefined;
+    if (taken === undefined) continue;
+    if (device.isDivided === true)
+      amounts.set(
+        place,
+        (parts[place] ?? []).map(({ name }) => taken[name] ?? 0),
+      );
     const taint = untoleratedTaint(device.taints, ask.tolerations);
     if (device.strange !== undefined) failed ??= `${deviceId(device)} ${device.strange}`;
     else if (taint === undefined || ask.count === 'all') places.push(place);
     if (taint !== undefined && ask.count === 'all') barred.set(place, `${deviceId(device)} has the taint ${taint.key}`);
   }
   const looked = [...places, ...faults.keys()].sort((left, right) => left - right);
-  return { ask, places: failed === undefined ? places : [], barred, faults, looked, ...defined({ failed }) };
+  return { ask, places: failed === undefined ? places : [], amounts, barred, faults, looked, ...defined({ failed }) };
 }
 
 /** Whether all selectors match. A text says why that cannot be evaluated. */

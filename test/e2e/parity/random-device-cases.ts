@@ -27,6 +27,17 @@ const SELECTORS = [
   `${attributes}.model.startsWith("A")`,
 ];
 
+/** How claims share a device: whole, with any part of its memory, or with parts of a size. On from 1.36 on. */
+const SHARES: readonly (object | undefined)[] = [
+  undefined,
+  undefined,
+  undefined,
+  undefined,
+  {},
+  { requestPolicy: { default: '8Gi', validRange: { min: '4Gi', step: '4Gi', max: '32Gi' } } },
+  { requestPolicy: { default: '8Gi', validValues: ['8Gi', '16Gi', '40Gi'] } },
+];
+
 /** The devices of a claim that nobody uses any longer are taken away for the first pod that they keep from running. */
 const USERS = [{ resource: 'pods', name: 'user', uid: 'uid-of-the-user' }];
 
@@ -37,6 +48,7 @@ const device = fc.record({
   version: fc.constantFrom('1.0.0', '1.10.0'),
   rare: fc.constantFrom(undefined, undefined, undefined, true, false),
   taint: fc.constantFrom(undefined, undefined, undefined, undefined, 'NoSchedule', 'NoExecute'),
+  shares: fc.constantFrom(...SHARES),
   /** Whether a pod that gets it waits for a condition. */
   waits: fc.constantFrom(false, false, false, false, false, true),
 });
@@ -44,6 +56,8 @@ const node = fc.record({
   devices: fc.array(device, { maxLength: 4 }),
   /** What its driver says: all, only a part of the slices, or an older generation too. */
   published: fc.constantFrom('whole', 'whole', 'whole', 'whole', 'whole', 'whole', 'part', 'older-too'),
+  /** Whether two devices are one, of which they are parts. */
+  halves: fc.constantFrom(false, false, false, true),
   /** What a device plugin reports under the first of those names. */
   own: fc.constantFrom(undefined, undefined, undefined, '0', '2'),
 });
@@ -57,6 +71,16 @@ const plain = fc.record({
   ),
   many: fc.constantFrom(1, 1, 1, 1, 1, 2, 3, 'all' as const, 40),
   tolerations,
+  part: fc.constantFrom(
+    undefined,
+    undefined,
+    undefined,
+    { memory: '3Gi' },
+    { memory: '16Gi' },
+    { memory: '30Gi' },
+    { memory: '60Gi' },
+    { cores: '1' },
+  ),
 });
 type Plain = typeof plain extends fc.Arbitrary<infer Value> ? Value : never;
 const request = fc.oneof(
@@ -166,30 +190,37 @@ function taintRule(deviceSelector: object): ParityObject {
   return { kind: 'DeviceTaintRule', metadata: { name: 'sick' }, spec: { deviceSelector, taint: { key: 'sick', effect: 'NoSchedule' } } };
 }
 
-function nodeWithSlices({ devices, published, own }: Story['nodes'][number], at: number): readonly ParityObject[] {
+function nodeWithSlices({ devices, published, own, halves }: Story['nodes'][number], at: number): readonly ParityObject[] {
   const name = `n-${at}`;
   const room = { cpu: '4', memory: '16Gi', pods: '110', ...(own === undefined ? {} : { 'example.com/gpu': own }) };
-  const slice = (sliceName: string, generation: number, shown: Story['nodes'][number]['devices']): ParityObject => ({
+  const isDivided = halves && devices.length > 0;
+  const count = (published === 'part' ? 2 : 1) + (isDivided ? 1 : 0);
+  const slice = (sliceName: string, generation: number, content: object): ParityObject => ({
     kind: 'ResourceSlice',
     metadata: { name: sliceName },
-    spec: {
-      driver: DRIVER,
-      pool: { name, generation, resourceSliceCount: published === 'part' ? 2 : 1 },
-      nodeName: name,
-      devices: shown.map((each, place) => deviceObject(`gpu-${place}`, each)),
-    },
+    spec: { driver: DRIVER, pool: { name, generation, resourceSliceCount: count }, nodeName: name, ...content },
   });
+  const shown = (all: Story['nodes'][number]['devices']): object => ({
+    devices: all.map((each, place) => ({
+      ...deviceObject(`gpu-${place}`, each),
+      ...(isDivided
+        ? { consumesCounters: [{ counterSet: `whole-${place % 2}`, counters: { slots: { value: String(1 + (place % 3)) } } }] }
+        : {}),
+    })),
+  });
+  const sharedCounters = [0, 1].map((at) => ({ name: `whole-${at}`, counters: { slots: { value: '2' } } }));
   return [
     { kind: 'Node', metadata: { name, labels: { 'kubernetes.io/hostname': name } }, status: { allocatable: room, capacity: room } },
-    slice(`${name}-gpus`, 2, devices),
-    ...(published === 'older-too' ? [slice(`${name}-old`, 1, [...devices, ...devices].slice(0, 4))] : []),
+    slice(`${name}-gpus`, 2, shown(devices)),
+    ...(isDivided ? [slice(`${name}-counters`, 2, { sharedCounters })] : []),
+    ...(published === 'older-too' ? [slice(`${name}-old`, 1, shown([...devices, ...devices].slice(0, 4)))] : []),
   ];
 }
 
 function deviceObject(
   name: string,
-  { model, numa, memory, version, rare, taint, waits }: Story['nodes'][number]['devices'][number],
-): unknown {
+  { model, numa, memory, version, rare, taint, waits, shares }: Story['nodes'][number]['devices'][number],
+): object {
   return {
     name,
     attributes: {
@@ -198,15 +229,17 @@ function deviceObject(
       version: { version },
       ...(rare === undefined ? {} : { rare: { bool: rare } }),
     },
-    capacity: { memory: { value: memory } },
+    capacity: { memory: { value: memory, ...shares } },
+    ...(shares === undefined ? {} : { allowMultipleAllocations: true }),
     ...(taint === undefined ? {} : { taints: [{ key: 'sick', effect: taint }] }),
     ...(waits ? { bindsToNode: true, bindingConditions: ['attached'], bindingFailureConditions: ['failed'] } : {}),
   };
 }
 
 function devicesOf({ requests, constraint: attribute, onlyFirst }: Ask): unknown {
-  const exact = ({ many, ...rest }: Plain): Readonly<Record<string, unknown>> => ({
+  const exact = ({ many, part, ...rest }: Plain): Readonly<Record<string, unknown>> => ({
     ...rest,
+    ...(part === undefined ? {} : { capacity: { requests: part } }),
     selectors: rest.selectors.map((expression) => ({ cel: { expression } })),
     ...(many === 'all' ? { allocationMode: 'All' } : { allocationMode: 'ExactCount', count: many }),
   });
@@ -225,7 +258,9 @@ function devicesOf({ requests, constraint: attribute, onlyFirst }: Ask): unknown
 function claimObject(name: string, { ask: asked, state, on, device: place }: Story['claims'][number], { nodes }: Story): ParityObject {
   const pool = `n-${on % nodes.length}`;
   const here = { nodeSelectorTerms: [{ matchFields: [{ key: 'metadata.name', operator: 'In', values: [pool] }] }] };
-  const results = [{ request: 'r-0', driver: DRIVER, pool, device: `gpu-${place}` }];
+  const isShared = nodes[on % nodes.length]?.devices[place]?.shares !== undefined;
+  const share = { shareID: `00000000-0000-4000-8000-00000000000${name.slice(-1)}`, consumedCapacity: { memory: '16Gi' } };
+  const results = [{ request: 'r-0', driver: DRIVER, pool, device: `gpu-${place}`, ...(isShared ? share : {}) }];
   return {
     kind: 'ResourceClaim',
     metadata: { name, namespace: 'default' },

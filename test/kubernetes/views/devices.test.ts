@@ -91,7 +91,7 @@ describe('devices that drivers publish', () => {
   });
 
   it.each<[string, object, string]>([
-    ['shared by capacity', { allowMultipleAllocations: true }, 'is shared by parts of its capacity (allowMultipleAllocations)'],
+    ['had in parts, which are', { allowMultipleAllocations: true }, ''],
     ['of all nodes, bound under conditions or not', { allNodes: true, bindingConditions: ['ready'] }, 'names its nodes itself'],
     ['of nodes that it names itself', { nodeName: 'n-2' }, 'names its nodes itself'],
     ['of all nodes', { allNodes: true }, 'names its nodes itself'],

@@ -18,6 +18,11 @@ export const ROOM_GUARDS: readonly GuardTable[] = [
         row: 'asks for all devices, for those with the same attribute',
         change: ['!values.includes(own)', 'values.at(-1) !== own'],
       },
+      {
+        title: 'claims have no more of a divided device than there is of it',
+        row: 'claims share a device by parts of its capacity',
+        change: ['(had[at] ?? 0) + (amounts[index] ?? 0) <= whole', '(amounts[index] ?? 0) <= whole'],
+      },
     ],
   },
   {

@@ -160,11 +160,6 @@ describe('plan and devices', () => {
       { selectors: [{ cel: { expression: '[1].exists(x, x == 1)' } }] },
       '[1].exists(x, x == 1) is not supported: "x" is not supported',
     ],
-    [
-      'a part of a capacity',
-      { capacity: { requests: { memory: '10Gi' } } },
-      "request gpus for a part of a device's capacity is not supported",
-    ],
     ['another allocation mode', { allocationMode: 'Most' }, 'the allocation mode Most is not supported'],
   ])('%s leaves the pod unsupported, by name', async (_, part, detail) => {
     const answer = await answerOf([...BASE, claimTemplate('odd', [gpus(1, part)]), wanting('p', 'odd')]);
@@ -173,6 +168,36 @@ describe('plan and devices', () => {
       'unsupported: unsupported dynamic-resource-allocation: resource claim gpu (ResourceClaimTemplate odd)',
     );
     expect(whys(answer)?.[0]).toContain(detail);
+  });
+
+  it('claims share a device by parts of its capacity, rounded as its driver says, on present nodes and on new ones', async () => {
+    const policy = { default: '20Gi', validRange: { min: '10Gi', step: '10Gi' } };
+    const devices = [{ name: 'gpu-0', allowMultipleAllocations: true, capacity: { memory: { value: '80Gi', requestPolicy: policy } } }];
+    const asking = (name: string, memory?: string) =>
+      claimTemplate(name, [gpus(1, memory === undefined ? {} : { capacity: { requests: { memory } } })]);
+    const templates = [asking('some', '35Gi'), asking('much', '90Gi'), asking('usual')];
+    const [pod] = running('a', 'n-1', []);
+    const claim = resourceClaim('a-gpu', {
+      on: 'n-1',
+      devices: ['gpu-0'],
+      owner: 'uid-a',
+      reservedFor: ['uid-a'],
+      part: { memory: '40Gi' },
+    });
+    const base = [NODE, gpuSlice('n-1', 0, { spec: { devices } }), deviceClass(), ...templates, pod!, claim];
+    const some = ['p', 'q', 'r', 's', 't'].map((name) => wanting(name, 'some'));
+    const answer = await answerOf([...base, ...some]);
+    // 40Gi each: one beside the pod that runs, two on each new node.
+    expect([fits(answer), grown(answer)]).toEqual([['default/p n-1'], ['gpu 1->3']]);
+    const usual = await answerOf([...base, wanting('u', 'usual'), wanting('v', 'usual'), wanting('w', 'usual')]);
+    expect([fits(usual), grown(usual)]).toEqual([['default/u n-1', 'default/v n-1'], ['gpu 1->2']]);
+    const much = await answerOf([...base, wanting('m', 'much')]);
+    expect([grown(much), whys(much)]).toEqual([
+      [],
+      [
+        'device: cannot allocate all claims: on a new node: claim gpu, request gpus: needs 1 devices with 90Gi of memory each, 0 of 0 that match are free',
+      ],
+    ]);
   });
 
   it('a device that several nodes may reach is not supported', async () => {

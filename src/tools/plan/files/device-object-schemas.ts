@@ -13,6 +13,11 @@ const count = whole.nullish();
 const counters = mapOf(loose({ value: quantity })).nullish();
 const taints = listOf(loose({ key: text, effect: text }), 'taints').nullish();
 const tolerations = listOf(loose({ key: word, operator: word, value: word, effect: word }), 'tolerations').nullish();
+const policy = loose({
+  default: quantity.nullish(),
+  validRange: loose({ min: quantity.nullish(), max: quantity.nullish(), step: quantity.nullish() }).nullish(),
+  validValues: listOf(quantity, 'quantities').nullish(),
+}).nullish();
 const selectors = listOf(loose({ cel: loose({ expression: text }).nullish() }), 'selectors').nullish();
 const nodeSelector = loose({
   nodeSelectorTerms: listOf(
@@ -58,7 +63,8 @@ export function deviceSchemas(metadata: z.ZodType): Readonly<Record<string, z.Zo
             attributes: mapOf(
               loose({ string: word, int: z.int({ error: 'a whole number' }).nullish(), bool: flag, version: word }),
             ).nullish(),
-            capacity: mapOf(loose({ value: quantity })).nullish(),
+            capacity: mapOf(loose({ value: quantity, requestPolicy: policy })).nullish(),
+            allowMultipleAllocations: flag,
             consumesCounters: listOf(loose({ counterSet: text, counters }), 'counter sets').nullish(),
             taints,
           }),
@@ -74,7 +80,17 @@ export function deviceSchemas(metadata: z.ZodType): Readonly<Record<string, z.Zo
       status: loose({
         allocation: loose({
           devices: loose({
-            results: listOf(loose({ driver: text, pool: text, device: text, adminAccess: flag }), 'results').nullish(),
+            results: listOf(
+              loose({
+                driver: text,
+                pool: text,
+                device: text,
+                adminAccess: flag,
+                shareID: word,
+                consumedCapacity: mapOf(quantity).nullish(),
+              }),
+              'results',
+            ).nullish(),
           }).nullish(),
           nodeSelector,
         }).nullish(),
