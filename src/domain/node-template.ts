@@ -80,44 +80,65 @@ export interface NodeTemplate {
   /** Zones that a new node may be in; empty means regional. The template stands for any of them. */
   readonly zones: readonly string[];
   /** How many volumes can be attached, from a live node or from Azure's list of the size. */
-  readonly attachLimits?: AttachLimits;
-  /** CSI drivers that new nodes probably do not get, of those that no pod may do without. If absent, none are known. */
-  readonly missingDrivers?: readonly string[];
-  /** Devices that drivers publish for such a node, from a node that was seen. If absent, none are known. */
-  readonly devicePools?: readonly DevicePool[];
+  readonly attachLimits: AttachLimits;
+  /** CSI drivers that new nodes probably do not get, of those that no pod may do without. */
+  readonly missingDrivers: readonly string[];
+  /** Devices that drivers publish for such a node, from a node that was seen. Empty if none are known. */
+  readonly devicePools: readonly DevicePool[];
   /** No node has shown `devicePools`: a user declares them. */
-  readonly devicesDeclared?: true;
-  /** How `devicePools` differ from what a user declares, as a sentence. Absent if they do not. */
-  readonly declaredDiffer?: string;
-  /** As in Node. If absent, there are none, or, in a template from the cloud, they are unknown. */
-  readonly declaredFeatures?: readonly string[];
-  /** If set, `devicePools` is absent: why new nodes probably do not get their devices. */
-  readonly devicesDoubted?: string;
+  readonly devicesDeclared: boolean;
+  /** How `devicePools` differ from what a user declares, as a sentence. Empty if they do not. */
+  readonly declaredDiffer: string;
+  /** As in Node. If empty, there are none, or, in a template from the cloud, they are unknown. */
+  readonly declaredFeatures: readonly string[];
+  /** If not empty, `devicePools` is: why new nodes probably do not get their devices. */
+  readonly devicesDoubted: string;
   /** `learned`: from a node that the group had before. */
   readonly source: 'live-node' | 'learned' | 'cloud';
   /** The origin of each part, by label, taint key and resource. For people only; no decision reads it. */
-  readonly origins?: TemplateOrigins;
+  readonly origins: TemplateOrigins;
   /** Requests of DaemonSet pods (`namespace/name`) on a real node, where they exceeded those of the DaemonSet. */
-  readonly daemonRequests?: ReadonlyMap<string, Resources>;
-  /** The static pods of the kubelets, from a real node. If absent, none are known. */
-  readonly staticPods?: readonly StaticPod[];
-  /** Daemon pods that `daemonSets` of the cluster does not announce, from the nodes of the group. If absent, none are known. */
-  readonly customDaemons?: readonly CustomDaemon[];
+  readonly daemonRequests: ReadonlyMap<string, Resources>;
+  /** The static pods of the kubelets, from a real node. */
+  readonly staticPods: readonly StaticPod[];
+  /** Daemon pods that `daemonSets` of the cluster does not announce, from the nodes of the group. */
+  readonly customDaemons: readonly CustomDaemon[];
   /** New nodes are assumed to be cordoned: only a cordoned node of the group is known. */
-  readonly unschedulable?: true;
-  /** Keys of taints that nodes of the group lost while they started. If absent, only the built-in ones are known. */
-  readonly startupTaints?: readonly string[];
-  /** If absent, everything that matters is known. */
-  readonly unknowns?: TemplateUnknowns;
-  /** What may differ from the plan on such a node, as sentences for people. If absent, nothing is known to. */
-  readonly cautions?: readonly string[];
-  /** A real node offered less than this template promised at first. The parts above are what it offered. Absent if none did. */
-  readonly corrected?: TemplateDifference;
-  /** How much the node counts against the quotas of its region. If absent, unknown. */
-  readonly draws?: readonly QuotaDraw[];
-  /** The reservations that the node may use, one for each zone that it may be in, by name. If absent, none. */
-  readonly reservations?: readonly string[];
+  readonly unschedulable: boolean;
+  /** Keys of taints that nodes of the group lost while they started, beside the built-in ones. */
+  readonly startupTaints: readonly string[];
+  readonly unknowns: TemplateUnknowns;
+  /** What may differ from the plan on such a node, as sentences for people. */
+  readonly cautions: readonly string[];
+  /** A real node offered less than this template promised at first. The parts above are what it offered. undefined: none did. */
+  readonly corrected: TemplateDifference | undefined;
+  /** How much the node counts against the quotas of its region. Empty if unknown. */
+  readonly draws: readonly QuotaDraw[];
+  /** The reservations that the node may use, one for each zone that it may be in, by name. */
+  readonly reservations: readonly string[];
 }
+
+/** The parts of a template while no node and no list of Azure shows anything of them. */
+export const NOTHING_SHOWN = {
+  attachLimits: {},
+  missingDrivers: [],
+  devicePools: [],
+  devicesDeclared: false,
+  declaredDiffer: '',
+  declaredFeatures: [],
+  devicesDoubted: '',
+  origins: { labels: {}, taints: {}, capacity: {}, allocatable: {} },
+  daemonRequests: new Map<string, Resources>(),
+  staticPods: [],
+  customDaemons: [],
+  unschedulable: false,
+  startupTaints: [],
+  unknowns: { labels: [], resources: [] },
+  cautions: [],
+  corrected: undefined,
+  draws: [],
+  reservations: [],
+} as const satisfies Partial<NodeTemplate>;
 
 /** The zone's number without its region: `westeurope-1` and `1` are the same zone. */
 export function zonePart(zone: string): string {

@@ -136,12 +136,12 @@ describe('azure: the sizes of the region', () => {
     await r.azure.start(r.signal);
     const { template, growthHeld } = r.group(USER_POOL);
     expect([cpuOf(r), growthHeld]).toEqual([4_000, undefined]);
-    expect(template?.origins?.capacity).toMatchObject({ cpu: 'size-name', memory: 'size-name' });
+    expect(template?.origins.capacity).toMatchObject({ cpu: 'size-name', memory: 'size-name' });
     expect(r.group(odd).template).toBeUndefined();
     listSizes(r, () => ({ body: { value: [size('Standard_D4s_v5', '5')] } }));
     await r.pass(SKU_TTL * 1.2);
     expect(cpuOf(r)).toBe(5_000);
-    expect(r.group(USER_POOL).template?.origins?.capacity).toMatchObject({ cpu: 'sku' });
+    expect(r.group(USER_POOL).template?.origins.capacity).toMatchObject({ cpu: 'sku' });
   });
 
   it('sizes kept from before serve a start without Azure; nothing else of them is believed', async () => {

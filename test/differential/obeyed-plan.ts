@@ -11,7 +11,7 @@ import { aCloud, aCluster, aGroup, anObservation, resourceNames } from '../suppo
 import { aPolicy } from '../planning/scale-up/world.ts';
 import { plannersNode, plannersPod, roomWith } from './both-sides.ts';
 import { HOSTNAME, NAMESPACES, nodeObject, ZONE, type NodeDraft } from './random-cluster.ts';
-import type { NodeTemplate } from '../../src/domain/node-template.ts';
+import { type NodeTemplate, NOTHING_SHOWN } from '../../src/domain/node-template.ts';
 import { aState } from '../support/state.ts';
 
 /** A pool by what its nodes are like. */
@@ -35,6 +35,7 @@ function groupsOf(world: World): readonly NodeGroup[] {
     const { [HOSTNAME]: _name, ...labels } = node.labels;
     const { [ZONE]: zone } = labels;
     const template: NodeTemplate = {
+      ...NOTHING_SHOWN,
       labels,
       taints: node.taints,
       capacity: node.capacity,

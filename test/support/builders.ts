@@ -8,7 +8,7 @@ import type { CloudView, ClusterView, Observation } from '../../src/domain/obser
 import type { Pod, PodShape } from '../../src/domain/pod.ts';
 import { ResourceNames } from '../../src/domain/resources.ts';
 import { type DisruptionBudget, type PodGroup, type PodGroups, podGroupKey, type ReplicatedWorkload } from '../../src/domain/workloads.ts';
-import type { NodeTemplate } from '../../src/domain/node-template.ts';
+import { type NodeTemplate, NOTHING_SHOWN } from '../../src/domain/node-template.ts';
 
 /** One registry for a whole test file is what the composition root does too. */
 export const resourceNames = new ResourceNames();
@@ -123,6 +123,7 @@ export function aTemplate(options: NodeOptions & { zones?: readonly string[] } =
   const node = aNode({ name: 'template', ...options });
   const { 'kubernetes.io/hostname': _dropped, ...labels } = node.labels;
   return {
+    ...NOTHING_SHOWN,
     labels,
     taints: node.taints,
     capacity: node.capacity,

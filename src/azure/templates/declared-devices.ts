@@ -10,7 +10,7 @@ export function withDeclaredDevices(template: NodeTemplate, declared: readonly D
   if (declared === undefined) return template;
   const { devicePools: published } = template;
   // guard: declared devices give way to what a real node publishes
-  if (published === undefined) return { ...template, devicePools: declared, devicesDeclared: true };
+  if (published.length === 0) return { ...template, devicePools: declared, devicesDeclared: true };
   const difference = describeUndeclared(declared, published);
   if (difference === undefined) return template;
   return { ...template, declaredDiffer: `The devices that are declared for it do not count, since a node has shown others: ${difference}` };

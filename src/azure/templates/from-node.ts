@@ -15,8 +15,7 @@ import {
 import { zoneName } from '../rows/scale-set.ts';
 import { zoneLabels } from './aks-labels.ts';
 import type { TemplateSource } from '../rows/template-source.ts';
-import type { NodeTemplate } from '../../domain/node-template.ts';
-import { defined } from '../../lib/defined.ts';
+import { type NodeTemplate, NOTHING_SHOWN } from '../../domain/node-template.ts';
 
 const PER_NODE_LABELS = new Set([
   'kubernetes.io/hostname',
@@ -40,14 +39,15 @@ export const SETTLED_AFTER_MS = 60_000;
 export function templateFromNode(node: Node, source: TemplateSource): NodeTemplate {
   const lasting = Object.entries(node.labels).filter(([key]) => !PER_NODE_LABELS.has(key));
   return {
+    ...NOTHING_SHOWN,
     labels: { ...Object.fromEntries(lasting), ...zoneLabels(source) },
     taints: node.taints,
     capacity: node.capacity,
     allocatable: node.allocatable,
     zones: source.zones.map((zone) => zoneName(source.location, zone)),
     // The name of a device's pool means nothing to claims.
-    ...(node.devices === undefined || node.devices.pools.length === 0 ? {} : { devicePools: usualPools(node.devices.pools) }),
-    ...defined({ declaredFeatures: node.declaredFeatures }),
+    devicePools: usualPools(node.devices?.pools ?? []),
+    declaredFeatures: node.declaredFeatures ?? [],
     source: 'live-node',
   };
 }
@@ -98,7 +98,7 @@ export function withTaintsOfYoungNode(estimate: NodeTemplate, young: Node | unde
   return {
     ...estimate,
     taints: [...estimate.taints, ...more],
-    ...(origins === undefined ? {} : { origins: { ...origins, taints: { ...live, ...origins.taints } } }),
+    origins: { ...origins, taints: { ...live, ...origins.taints } },
   };
 }
 

@@ -15,7 +15,7 @@ import { zoneName } from '../rows/scale-set.ts';
 import type { Sku } from '../sizes/sku-catalog.ts';
 import type { TemplateSource } from '../rows/template-source.ts';
 import { kubernetesVersionOf, poolOf, templateLabels, templateResources, templateTaints } from '../rows/tags.ts';
-import type { TemplateOrigin, TemplateOrigins, NodeTemplate } from '../../domain/node-template.ts';
+import { type TemplateOrigin, type TemplateOrigins, type NodeTemplate, NOTHING_SHOWN } from '../../domain/node-template.ts';
 
 interface SizeTemplateInput {
   readonly sku: Sku;
@@ -37,12 +37,13 @@ export function templateFromSize(source: TemplateSource, context: SizeTemplateIn
   const layers = labelLayers(source, context);
   const labels = Object.assign({}, ...layers.map(([, part]) => part)) as Labels;
   return {
+    ...NOTHING_SHOWN,
     labels,
     taints: taintsOf(source, context.pool),
     capacity,
     allocatable: allocatableOf(capacity, source, context),
     zones: source.zones.map((zone) => zoneName(source.location, zone)),
-    ...attachLimits(context.sku),
+    attachLimits: attachLimits(context.sku),
     source: 'cloud',
     origins: originsOf(source, context, layers),
     unknowns: { labels: unknownLabels(labels, source, context), resources: unknownResources(source, context) },
@@ -50,10 +51,9 @@ export function templateFromSize(source: TemplateSource, context: SizeTemplateIn
 }
 
 /** The attach limit that AKS's disk driver will report for this size. Limits of a running node win, and may include more drivers. */
-export function attachLimits(sku: Sku | undefined, ofNode: AttachLimits = {}): Pick<NodeTemplate, 'attachLimits'> {
+export function attachLimits(sku: Sku | undefined, ofNode: AttachLimits = {}): AttachLimits {
   const ofSize = sku?.maxDataDisks === undefined ? {} : { [AZURE_DISK_DRIVER]: sku.maxDataDisks };
-  const all = { ...ofSize, ...ofNode };
-  return Object.keys(all).length === 0 ? {} : { attachLimits: all };
+  return { ...ofSize, ...ofNode };
 }
 
 function capacityOf(source: TemplateSource, { sku, pool, names }: SizeTemplateInput): Resources {

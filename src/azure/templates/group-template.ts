@@ -64,13 +64,12 @@ export function buildGroupTemplate(
   const complete: NodeTemplate = {
     ...template,
     zones: openZones(template.zones, sku),
-    ...(customDaemons.length === 0 ? {} : { customDaemons }),
-    ...(cautions.length === 0 ? {} : { cautions }),
-    ...(sku === undefined ? {} : { draws: quotaDrawsOf(sku, source.priority) }),
+    customDaemons,
+    cautions,
+    draws: sku === undefined ? [] : quotaDrawsOf(sku, source.priority),
     // guard: Spot pools have no reserved capacity
-    ...(reservationGroup === undefined || source.priority === 'Spot'
-      ? {}
-      : { reservations: reservedCapacityNames({ ...source, reservationGroup }) }),
+    reservations:
+      reservationGroup === undefined || source.priority === 'Spot' ? [] : reservedCapacityNames({ ...source, reservationGroup }),
   };
   return withDeclaredDevices(complete, devices);
 }
@@ -99,9 +98,10 @@ function rawTemplate(
   if (exemplar !== undefined) {
     if (estimate !== undefined) evidence.measureEstimate(group.id, estimate, exemplar);
     const live = templateFromNode(exemplar, source);
-    return { ...live, origins: originsFrom('live', live, names), ...attachLimits(sku, exemplar.attachLimits) };
+    return { ...live, origins: originsFrom('live', live, names), attachLimits: attachLimits(sku, exemplar.attachLimits) };
   }
-  if (learned !== undefined) return { ...templateFromRecord(learned, source, pool, names), ...attachLimits(sku, learned.attachLimits) };
+  if (learned !== undefined)
+    return { ...templateFromRecord(learned, source, pool, names), attachLimits: attachLimits(sku, learned.attachLimits) };
   if (estimate !== undefined) return withTaintsOfYoungNode(estimate, fallback);
   return fallback === undefined ? undefined : templateFromFallback(fallback, source, { uncordon: options.scaleFromUnschedulable === true });
 }

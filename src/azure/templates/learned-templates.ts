@@ -4,6 +4,7 @@
  * pool.
  * Idea: evidence.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { usualPools, type DevicePool } from '../../domain/devices.ts';
 import type { Labels } from '../../domain/labels.ts';
 import type { Node } from '../../domain/node.ts';
@@ -20,7 +21,7 @@ import type { TemplateSource } from '../rows/template-source.ts';
 import { zoneLabels } from './aks-labels.ts';
 import { templateFromNode } from './from-node.ts';
 import { fromStored, staticPodsOf, toStored, type Stored } from './node-pods.ts';
-import type { CustomDaemon, TemplateOrigin, NodeTemplate, StaticPod } from '../../domain/node-template.ts';
+import type { CustomDaemon, TemplateOrigin, TemplateOrigins, NodeTemplate, StaticPod } from '../../domain/node-template.ts';
 import { compareText } from '../../lib/comparison.ts';
 import { defined } from '../../lib/defined.ts';
 
@@ -189,7 +190,7 @@ function daemonRecords({ customDaemons }: NodeSample, names: ResourceNames): Pic
 }
 
 function isSameRecord(left: LearnedTemplate, right: LearnedTemplate): boolean {
-  return JSON.stringify({ ...left, learnedAtMs: 0 }) === JSON.stringify({ ...right, learnedAtMs: 0 });
+  return isDeepStrictEqual({ ...left, learnedAtMs: 0 }, { ...right, learnedAtMs: 0 });
 }
 
 /** The template of a group's next node, as its last node was. Newer facts from AKS win. */
@@ -211,8 +212,7 @@ export function templateFromRecord(
   };
   const template = templateFromNode(node, source);
   const labels = { ...template.labels, ...imageLabel };
-  const pools = record.devicePools === undefined ? {} : { devicePools: record.devicePools };
-  const plain = { ...template, labels, ...pools, source: 'learned' } as const;
+  const plain = { ...template, labels, devicePools: record.devicePools ?? [], source: 'learned' } as const;
   const origins = originsFrom('learned', plain, names);
   return {
     ...plain,
@@ -235,7 +235,7 @@ const PLACEHOLDER_NODE = {
 } as const;
 
 /** Gives every part of a template the same origin. */
-export function originsFrom(origin: TemplateOrigin, template: NodeTemplate, names: ResourceNames): NonNullable<NodeTemplate['origins']> {
+export function originsFrom(origin: TemplateOrigin, template: NodeTemplate, names: ResourceNames): TemplateOrigins {
   return {
     labels: sameOrigin(origin, template.labels),
     taints: sameOrigin(origin, Object.fromEntries(template.taints.map(({ key }) => [key, ''] as const))),
@@ -255,8 +255,8 @@ export function withLearnedParts(template: NodeTemplate, record: LearnedTemplate
   const requests = Object.entries(asked).map(([key, amounts]) => [key, names.fromRecord(amounts)] as const);
   return {
     ...withoutStartupTaints(template, startupTaints),
-    ...(requests.length === 0 ? {} : { daemonRequests: new Map(requests) }),
-    ...(staticPods.length === 0 ? {} : { staticPods: staticPods.map((pod) => fromStored(pod, names)) }),
+    daemonRequests: new Map(requests),
+    staticPods: staticPods.map((pod) => fromStored(pod, names)),
   };
 }
 
@@ -266,7 +266,7 @@ export function withLearnedParts(template: NodeTemplate, record: LearnedTemplate
  */
 export function withoutStartupTaints(template: NodeTemplate, keys: readonly string[]): NodeTemplate {
   if (keys.length === 0) return template;
-  const startupTaints = [...new Set([...(template.startupTaints ?? []), ...keys])];
+  const startupTaints = [...new Set([...template.startupTaints, ...keys])];
   return { ...template, taints: template.taints.filter(({ key }) => !keys.includes(key)), startupTaints };
 }
 

@@ -5,7 +5,7 @@
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import type { LearnedTemplate } from './learned-templates.ts';
-import type { TemplateOrigin, NodeTemplate } from '../../domain/node-template.ts';
+import { type TemplateOrigin, type NodeTemplate, NOTHING_SHOWN } from '../../domain/node-template.ts';
 import { defined } from '../../lib/defined.ts';
 
 interface Known {
@@ -23,10 +23,10 @@ export interface TemplateReport {
   readonly capacity: Readonly<Record<string, Known>>;
   readonly allocatable: Readonly<Record<string, Known>>;
   readonly zones: readonly string[];
-  /** What only a node of the group will show, if anything. */
-  readonly unknowns?: NodeTemplate['unknowns'];
-  /** Effects of its nodes that planning cannot include, if any are known. */
-  readonly cautions?: readonly string[];
+  /** What only a node of the group will show. */
+  readonly unknowns: NodeTemplate['unknowns'];
+  /** Effects of its nodes that planning cannot include. */
+  readonly cautions: readonly string[];
   /** What was learned from former nodes, whether it is used now or not. */
   readonly learned?: Pick<
     LearnedTemplate,
@@ -36,18 +36,22 @@ export interface TemplateReport {
 
 export function reportTemplate({ id, template }: NodeGroup, record: LearnedTemplate | undefined, names: ResourceNames): TemplateReport {
   const learned = record === undefined ? {} : { learned: learnedPart(record) };
-  if (template === undefined) return { group: id, labels: {}, taints: {}, capacity: {}, allocatable: {}, zones: [], ...learned };
+  if (template === undefined) {
+    const { unknowns, cautions } = NOTHING_SHOWN;
+    return { group: id, labels: {}, taints: {}, capacity: {}, allocatable: {}, zones: [], unknowns, cautions, ...learned };
+  }
   const { labels, capacity, allocatable, zones, source, origins, unknowns, cautions } = template;
   const taints = Object.fromEntries(template.taints.map(({ key, value, effect }) => [key, `${value}:${effect}`]));
   return {
     group: id,
     source,
-    labels: known(labels, origins?.labels),
-    taints: known(taints, origins?.taints),
-    capacity: known(names.toRecord(capacity), origins?.capacity),
-    allocatable: known(names.toRecord(allocatable), origins?.allocatable),
+    labels: known(labels, origins.labels),
+    taints: known(taints, origins.taints),
+    capacity: known(names.toRecord(capacity), origins.capacity),
+    allocatable: known(names.toRecord(allocatable), origins.allocatable),
     zones,
-    ...defined({ unknowns, cautions }),
+    unknowns,
+    cautions,
     ...learned,
   };
 }
@@ -73,7 +77,7 @@ function learnedPart({
 
 function known(
   parts: Readonly<Record<string, string | number>>,
-  origins: Readonly<Record<string, TemplateOrigin>> = {},
+  origins: Readonly<Record<string, TemplateOrigin>>,
 ): Readonly<Record<string, Known>> {
   return Object.fromEntries(Object.entries(parts).map(([key, value]) => [key, { value, from: origins[key] ?? 'unknown' }]));
 }

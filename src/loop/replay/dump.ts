@@ -8,6 +8,7 @@ import type { InstanceKey } from '../../domain/ids.ts';
 import type { LoopState } from '../../domain/loop-state.ts';
 import { blockTexts, recordedBlocks, type BlockTexts } from '../../domain/group-blocks.ts';
 import { type NodeGroup, NOTHING_KNOWN, type UnknownOfGroup } from '../../domain/node-group.ts';
+import { type NodeTemplate, NOTHING_SHOWN } from '../../domain/node-template.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { Pod, PodShape } from '../../domain/pod.ts';
 import type { Policy } from '../../domain/policy.ts';
@@ -78,8 +79,10 @@ export function readDump(text: string, names: ResourceNames): Dump {
 }
 
 /** A dump has the sentences of a group's blocks, and nothing that is unknown. */
-type StoredGroup = Omit<NodeGroup, 'blocks' | UnknownOfGroup> &
-  BlockTexts & { readonly [Key in UnknownOfGroup]?: NonNullable<NodeGroup[Key]> };
+type StoredGroup = Omit<NodeGroup, 'blocks' | 'template' | UnknownOfGroup> &
+  BlockTexts & { readonly template?: StoredTemplate | undefined } & { readonly [Key in UnknownOfGroup]?: NonNullable<NodeGroup[Key]> };
+/** Earlier versions left out what they did not know. */
+type StoredTemplate = Omit<NodeTemplate, keyof typeof NOTHING_SHOWN> & Partial<NodeTemplate>;
 type StoredObservation = Omit<Observation, 'cloud'> & {
   readonly cloud: Omit<Observation['cloud'], 'groups'> & { readonly groups: readonly StoredGroup[] };
 };
@@ -124,6 +127,7 @@ function totalObservation(stored: StoredObservation): Observation {
   const groups = cloud.groups.map(({ frozen, growthHeld, removalsHeld, lastResort, deletionsWait, ...group }) => ({
     ...NOTHING_KNOWN,
     ...group,
+    template: group.template && { ...NOTHING_SHOWN, ...group.template },
     blocks: recordedBlocks({ frozen, growthHeld, removalsHeld, lastResort, deletionsWait }),
   }));
   return { ...stored, cloud: { ...cloud, groups } };

@@ -28,7 +28,7 @@ function publishDevices({ cluster, cloud }: Observation, { deviceMismatches }: C
   const expected = new Map<string, ReadonlyMap<string, number>>();
   for (const { id, template } of cloud.groups) {
     if (template === undefined) continue;
-    expected.set(id, byDriver(template.devicePools ?? []));
+    expected.set(id, byDriver(template.devicePools));
   }
   deviceMismatches.reset();
   const noneExpected = [...expected.values()].every(({ size }) => size === 0);
@@ -125,10 +125,11 @@ function updateGpus(groups: readonly NodeGroup[], { gpus }: CompatibleMetrics): 
   for (const { id, template } of groups) {
     if (template === undefined) continue;
     const named = GPU_LABELS.map((label) => template.labels[label]).find((value) => value !== undefined);
-    const resource = GPU_RESOURCES.find((name) => template.origins?.capacity[name] !== undefined);
+    const { capacity } = template.origins;
+    const resource = GPU_RESOURCES.find((name) => capacity[name] !== undefined);
     if (named === undefined && resource === undefined) continue;
     const listed = named === undefined ? 'generic' : LISTED_GPUS.has(named) ? named : 'not-listed';
-    const hasNone = resource === undefined && template.origins !== undefined;
+    const hasNone = resource === undefined && Object.keys(capacity).length > 0;
     gpus.set(id, { gpu_resource_name: resource ?? GPU_RESOURCES[0], gpu_name: hasNone ? 'unexpected-label' : listed });
   }
 }

@@ -53,7 +53,7 @@ export function classesOf(...lists: readonly (readonly string[])[]): readonly st
  * amounts are hashed in order of size. Devices are only counted: their names and pools differ on every node of a group.
  */
 export function templateHash(template: NodeTemplate): string {
-  const { labels, taints, allocatable, zones, customDaemons = [], staticPods = [], attachLimits = {}, declaredFeatures = [] } = template;
+  const { labels, taints, allocatable, zones, customDaemons, staticPods, attachLimits, declaredFeatures } = template;
   const amounts = (of: Float64Array): readonly number[] => [...of].filter((amount) => amount !== 0).sort((left, right) => left - right);
   const daemons = [...customDaemons, ...staticPods].map((pod) => [pod.namespace, pod.name, amounts(pod.requests), pod.hostPorts]);
   const offers = [byName(attachLimits), declaredFeatures.toSorted(compareText), byName(devicesByDriver(template))];
@@ -64,7 +64,7 @@ function byName<Value>(record: Readonly<Record<string, Value>>): readonly (reado
   return Object.entries(record).sort(([left], [right]) => compareText(left, right));
 }
 
-function devicesByDriver({ devicePools = [] }: NodeTemplate): Readonly<Record<string, number>> {
+function devicesByDriver({ devicePools }: NodeTemplate): Readonly<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (const { driver, devices } of devicePools) counts[driver] = (counts[driver] ?? 0) + devices.length;
   return counts;

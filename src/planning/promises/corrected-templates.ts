@@ -8,7 +8,6 @@ import type { NodeGroup } from '../../domain/node-group.ts';
 import type { NodeTemplate, StaticPod, TemplateDifference } from '../../domain/node-template.ts';
 import type { Observation } from '../../domain/observation.ts';
 import { attachResource, isAttachResource, minus, noResources, type ResourceNames, type Resources } from '../../domain/resources.ts';
-import { defined } from '../../lib/defined.ts';
 import { attachLimit, withAttachLimits } from '../../scheduling/volumes/attachments.ts';
 import { type GroupTemplate, makeTemplate } from '../scale-up/groups/template-node.ts';
 import { podClass } from '../state/increases/pods-of-increases.ts';
@@ -60,29 +59,28 @@ function correctedTemplate(template: NodeTemplate, corrected: TemplateDifference
   const found = corrected.labels.flatMap(({ key, found: value }) => (value === undefined ? [] : [[key, value] as const]));
   return {
     ...withoutDevices(template, corrected),
-    ...(slots.length === 0 ? {} : { attachLimits: { ...template.attachLimits, ...Object.fromEntries(slots) } }),
-    ...defined({ declaredFeatures: template.declaredFeatures?.filter((feature) => corrected.features?.includes(feature) !== true) }),
-    ...defined({ missingDrivers: missingDrivers(template, corrected) }),
+    attachLimits: { ...template.attachLimits, ...Object.fromEntries(slots) },
+    declaredFeatures: template.declaredFeatures.filter((feature) => corrected.features?.includes(feature) !== true),
+    missingDrivers: [...template.missingDrivers, ...(corrected.drivers ?? [])],
     allocatable: minus(template.allocatable, names.fromRecord(Object.fromEntries(short))),
     labels: Object.fromEntries([...Object.entries(template.labels).filter(([key]) => !keys.has(key)), ...found]),
     taints: [...template.taints, ...corrected.taints.filter(({ key }) => !template.taints.some((known) => known.key === key))],
-    ...(corrected.ports.length === 0 ? {} : { staticPods: [...(template.staticPods ?? []), portHolder(corrected)] }),
+    ...(corrected.ports.length === 0 ? {} : { staticPods: [...template.staticPods, portHolder(corrected)] }),
     corrected,
   };
-}
-
-function missingDrivers(template: NodeTemplate, { drivers = [] }: TemplateDifference): readonly string[] | undefined {
-  const missing = [...(template.missingDrivers ?? []), ...drivers];
-  return missing.length === 0 ? undefined : missing;
 }
 
 /** Which of the devices would be missing is unknown, so a new node is expected to have none of them. */
 function withoutDevices(template: NodeTemplate, { node, devices = [] }: TemplateDifference): NodeTemplate {
   const [first] = devices;
   if (first === undefined) return template;
-  const { devicePools: _disproved, devicesDeclared: _declared, ...rest } = template;
   const { driver, promised, offered } = first;
-  return { ...rest, devicesDoubted: `node ${node} has ${offered} of ${promised} devices of ${driver}` };
+  return {
+    ...template,
+    devicePools: [],
+    devicesDeclared: false,
+    devicesDoubted: `node ${node} has ${offered} of ${promised} devices of ${driver}`,
+  };
 }
 
 /** Stands for the pods outside the template whose host ports a new node does not have. */

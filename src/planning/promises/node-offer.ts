@@ -118,15 +118,15 @@ export function differenceOf(
 }
 
 function missingFeatures({ declaredFeatures = [] }: Node, { template }: GroupTemplate): readonly string[] {
-  return (template.declaredFeatures ?? []).filter((feature) => !declaredFeatures.includes(feature));
+  return template.declaredFeatures.filter((feature) => !declaredFeatures.includes(feature));
 }
 
 function moreMissing({ missingDrivers = [] }: Node, { template }: GroupTemplate): readonly string[] {
-  return missingDrivers.filter((driver) => template.missingDrivers?.includes(driver) !== true);
+  return missingDrivers.filter((driver) => !template.missingDrivers.includes(driver));
 }
 
 function fewerDevices({ devices }: Node, { template }: GroupTemplate): NonNullable<TemplateDifference['devices']> {
-  const drivers = [...new Set((template.devicePools ?? []).map(({ driver }) => driver))].sort();
+  const drivers = [...new Set(template.devicePools.map(({ driver }) => driver))].sort();
   return drivers
     .map((driver) => ({ driver, promised: countDevices(template.devicePools, driver), offered: countDevices(devices?.pools, driver) }))
     .filter(({ promised, offered }) => offered < promised);

@@ -181,7 +181,7 @@ function hasStartingNodes(group: NodeGroup, { cluster, cloud }: Observation, ent
 }
 
 function hasStartupTaint({ taints }: Node, { template }: NodeGroup): boolean {
-  return taints.some(({ key }) => template?.startupTaints?.includes(key) === true);
+  return taints.some(({ key }) => template?.startupTaints.includes(key) === true);
 }
 
 /** A failure backs off the group, and nodes that are given back or removed lower its target. */

@@ -73,7 +73,7 @@ export function withoutDisproved(stockouts: readonly Stockout[], came: readonly 
 
 /** Whether a node of the group counts against a quota, by the quota's folded name. */
 export function drawsOn(group: Pick<NodeGroup, 'template'> | undefined, quota: string): boolean {
-  return group?.template?.draws?.some((draw) => draw.quota === quota) === true;
+  return group?.template?.draws.some((draw) => draw.quota === quota) === true;
 }
 
 function isAffected(lack: Stockout, group: StockoutSubject): boolean {

@@ -10,9 +10,8 @@ import { defined } from '../../lib/defined.ts';
 const POOL_LABEL = 'kubernetes.azure.com/agentpool';
 
 /** The requests of DaemonSet pods on a real node. */
-export function daemonRequests(pods: readonly Pod[]): Pick<NodeTemplate, 'daemonRequests'> {
-  const daemons = pods.filter((pod) => pod.daemonSet && isRunning(pod));
-  return daemons.length === 0 ? {} : { daemonRequests: new Map(daemons.map((pod) => [ownerName(pod), pod.shape.requests])) };
+export function daemonRequests(pods: readonly Pod[]): NodeTemplate['daemonRequests'] {
+  return new Map(pods.filter((pod) => pod.daemonSet && isRunning(pod)).map((pod) => [ownerName(pod), pod.shape.requests]));
 }
 
 /**

@@ -160,7 +160,6 @@ function baseTemplate({ pool, nodes, podsByNode, region, names, nowMs }: PoolInp
   if (exemplary !== undefined) {
     const live = templateFromNode(exemplary, { ...source, ...locationOf(pool, region, exemplary) });
     const pods = podsByNode.get(exemplary.name) ?? [];
-    const residents = { ...daemonRequests(pods), staticPods: staticPodsOf(pods, exemplary.name) };
     const customDaemons = findCustomDaemons({
       nodes: nodes.filter(showsNextNode),
       daemonsOn: (node) => customDaemonsOn(node, podsByNode.get(node.name) ?? []),
@@ -169,9 +168,10 @@ function baseTemplate({ pool, nodes, podsByNode, region, names, nowMs }: PoolInp
     });
     return {
       ...live,
-      ...residents,
-      ...(customDaemons.length === 0 ? {} : { customDaemons }),
-      ...attachLimits(knownSize(pool.vmSize), exemplary.attachLimits),
+      daemonRequests: daemonRequests(pods),
+      staticPods: staticPodsOf(pods, exemplary.name),
+      customDaemons,
+      attachLimits: attachLimits(knownSize(pool.vmSize), exemplary.attachLimits),
     };
   }
   const sku = knownSize(pool.vmSize) ?? statedSize(pool, names);

@@ -19,6 +19,7 @@ import {
 } from '../../../src/azure/sizes/sku-catalog.ts';
 import { templateFromSize } from '../../../src/azure/templates/from-size.ts';
 import type { TemplateSource } from '../../../src/azure/rows/template-source.ts';
+import { NOTHING_SHOWN } from '../../../src/domain/node-template.ts';
 import { CPU, MEMORY, PODS, ResourceNames } from '../../../src/domain/resources.ts';
 import { TO_BE_DELETED_TAINT } from '../../../src/domain/taints.ts';
 import { nodeGroupId } from '../../../src/domain/ids.ts';
@@ -171,6 +172,7 @@ describe('templates from a live node', () => {
       ],
     });
     expect(withLastingTaints(templateFromNode(node, { ...SOURCE, zones: ['1', '2'] }), {})).toEqual({
+      ...NOTHING_SHOWN,
       labels: { team: 'a' },
       taints: [{ key: 'team', value: 'a', effect: 'NoSchedule' }],
       capacity: node.capacity,
@@ -230,7 +232,7 @@ describe('the exemplary node of a group', () => {
 
   it.each([
     [false, true],
-    [true, undefined],
+    [true, false],
   ])('what a cordoned node says is cordoned, too, unless that is taken off (%s)', (uncordon, unschedulable) => {
     expect(templateFromFallback(aNode({ unschedulable: true }), SOURCE, { uncordon }).unschedulable).toBe(unschedulable);
   });

@@ -160,7 +160,7 @@ describe('what was learned of a node', () => {
     const read = kept.ok ? kept.records.get('general') : undefined;
     const template = withLearnedParts(templateFromRecord(RECORD, SOURCE, POOL, resourceNames), read, resourceNames);
     expect(template.staticPods).toMatchObject([{ name: 'proxy', hostPorts: [] }]);
-    expect(template.staticPods?.[0]?.requests[CPU]).toBe(250);
+    expect(template.staticPods[0]?.requests[CPU]).toBe(250);
     expect(learnFrom(record, lesson({ pods: [aPod()] }), resourceNames)).not.toHaveProperty('staticPods');
   });
 

@@ -311,7 +311,7 @@ function smallestLess(template: NodeTemplate, nodes: readonly Node[]): TemplateA
   return { cpuMillis: least(CPU), memoryBytes: least(MEMORY) };
 }
 
-function describeDevices(pools: NonNullable<NodeTemplate['devicePools']>, declared: boolean): string {
+function describeDevices(pools: NodeTemplate['devicePools'], declared: boolean): string {
   const counts = new Map<string, number>();
   for (const { driver, devices } of pools) counts.set(driver, (counts.get(driver) ?? 0) + devices.length);
   const texts = [...counts].map(([driver, count]) => `${count} ${count === 1 ? 'device' : 'devices'} of ${driver}`);
@@ -319,17 +319,15 @@ function describeDevices(pools: NonNullable<NodeTemplate['devicePools']>, declar
 }
 
 function templateOf(template: NodeTemplate, nodes: readonly Node[]): TemplateAnswer {
-  const { source, allocatable, taints, cautions = [], labels, origins, devicePools = [] } = template;
+  const { source, allocatable, taints, cautions, labels, origins, devicePools } = template;
   return {
     source,
     cpuMillis: allocatable[CPU] ?? 0,
     memoryBytes: allocatable[MEMORY] ?? 0,
     taints: taints.map(taintText),
-    cautions: [...cautions, ...(template.declaredDiffer === undefined ? [] : [template.declaredDiffer])],
-    ...(devicePools.length === 0 ? {} : { devices: describeDevices(devicePools, template.devicesDeclared === true) }),
+    cautions: [...cautions, ...(template.declaredDiffer === '' ? [] : [template.declaredDiffer])],
+    ...(devicePools.length === 0 ? {} : { devices: describeDevices(devicePools, template.devicesDeclared) }),
     ...defined({ realLess: smallestLess(template, nodes) }),
-    labels: Object.fromEntries(
-      Object.entries(labels).map(([key, value]) => [key, { value, ...defined({ origin: origins?.labels[key] }) }]),
-    ),
+    labels: Object.fromEntries(Object.entries(labels).map(([key, value]) => [key, { value, ...defined({ origin: origins.labels[key] }) }])),
   };
 }

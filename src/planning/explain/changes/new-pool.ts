@@ -69,7 +69,7 @@ function withAddedPool(world: World, change: NewPool, names: ResourceNames): Wor
   return withCloud(world, ({ groups }) => ({ groups: [...groups, added].sort(compareBy((group) => group.id)) }));
 }
 
-function templateOf({ draws: _draws, ...template }: NodeTemplate, { offers, zone, like }: NewPool, names: ResourceNames): NodeTemplate {
+function templateOf(template: NodeTemplate, { offers, zone, like }: NewPool, names: ResourceNames): NodeTemplate {
   const labels = Object.fromEntries(
     Object.entries(template.labels).map(([key, value]) => [key, isPoolNameKey(key) ? addedPoolId(like) : value]),
   );
@@ -78,8 +78,9 @@ function templateOf({ draws: _draws, ...template }: NodeTemplate, { offers, zone
   const offered = names.fromRecord(Object.fromEntries(Object.entries(offers).filter(([resource]) => !isAttachResource(resource))));
   return {
     ...template,
+    draws: [],
     labels,
-    ...(slots.length === 0 ? {} : { attachLimits: { ...template.attachLimits, ...limits } }),
+    attachLimits: { ...template.attachLimits, ...limits },
     allocatable: largest(template.allocatable, offered),
     capacity: largest(template.capacity, offered),
     ...(zone === undefined ? {} : { zones: [zoneLike(template, zone)] }),

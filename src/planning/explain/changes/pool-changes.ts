@@ -78,13 +78,13 @@ export const POOL_CHANGES = {
     apply: (world, { group, features }) =>
       withTemplate(world, group, (template) => ({
         ...template,
-        declaredFeatures: [...(template.declaredFeatures ?? []), ...features],
+        declaredFeatures: [...template.declaredFeatures, ...features],
       })),
   }),
   'uncordon-template': kind<OfPool>({
     describe: ({ group }) => `uncordon a node of ${group}`,
     steps: () => [],
-    apply: (world, { group }) => withTemplate(world, group, ({ unschedulable: _cordoned, ...template }) => template),
+    apply: (world, { group }) => withTemplate(world, group, (template) => ({ ...template, unschedulable: false })),
   }),
 };
 

@@ -188,7 +188,7 @@ function replaceUnreadyNode(capacity: ExistingCapacity, name: NodeName, template
   const variant = variantIn(template, present?.node.labels['topology.kubernetes.io/zone']) ?? template.variants[0];
   if (present === undefined || variant === undefined) return;
   capacity.snapshot.removeNode(name);
-  const hasStatic = (template.template.staticPods ?? []).length > 0;
+  const hasStatic = template.template.staticPods.length > 0;
   const pods = [...present.pods.filter((pod) => !pod.daemonSet && !(hasStatic && pod.mirror)), ...template.daemonPods];
   capacity.snapshot.addNode({ ...newNodeFrom(variant, name), labels: { ...variant.labels, ...present.node.labels } }, pods);
   capacity.upcoming.set(name, template.group.id);

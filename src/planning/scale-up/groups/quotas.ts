@@ -194,7 +194,7 @@ function exceededLimit({ quotas, reserved, startable }: QuotaRoom, { group, temp
   if (first !== undefined) return { kind: 'cluster-limit', ...first, ...(also.length === 0 ? {} : { also }) };
   if (nodesInReserved(reserved, template) > 0 || (startable.get(group.id) ?? 0) > 0) return undefined;
   const ofCloud = shortOf('cloud');
-  const drawn = template?.draws?.find(({ quota }) => ofCloud.some(({ id }) => id === quota));
+  const drawn = template?.draws.find(({ quota }) => ofCloud.some(({ id }) => id === quota));
   const cloud = ofCloud.find(({ id }) => id === drawn?.quota);
   if (cloud === undefined) return undefined;
   const { resource: quota, limit, left, needs } = cloud;

@@ -17,7 +17,6 @@ import type { EquivalenceGroup } from '../pods/equivalence-groups.ts';
 import { missingDevices, roomBeside, roomRefusals, type NodeRoom } from './node-room.ts';
 import { isUnknown, markUnknown } from './template-unknowns.ts';
 import { type CustomDaemon, type StaticPod, type NodeTemplate, zonePart } from '../../../domain/node-template.ts';
-import { defined } from '../../../lib/defined.ts';
 
 const HOSTNAME = 'kubernetes.io/hostname';
 /** Every simulated node has it, and no real node: storage drivers publish capacity for it. The Cluster Autoscaler's name. */
@@ -49,7 +48,7 @@ export function makeTemplate(
   const daemons = daemonSets
     .filter(({ shape }) => variants.some((node) => fitsStatically(shape, node)))
     .map((daemon) => daemonPod(daemon, template.daemonRequests));
-  const daemonPods = [...daemons, ...(template.customDaemons ?? []).map(customDaemonPod), ...(template.staticPods ?? []).map(staticPod)];
+  const daemonPods = [...daemons, ...template.customDaemons.map(customDaemonPod), ...template.staticPods.map(staticPod)];
   return {
     group,
     template,
@@ -113,9 +112,9 @@ function refusedByDevices({ shape }: EquivalenceGroup, { template, deviceIndex: 
   const claims = claimsFor(shape.devices?.claims ?? [], () => template);
   if (claims.length === 0) return [];
   const { devicePools: pools, devicesDoubted, source } = template;
-  if (pools === undefined || pools.length === 0) {
+  if (pools.length === 0) {
     const unseen = 'no node of the group has published devices yet, so the devices of a new node are unknown';
-    return [cannotAllocate(devicesDoubted ?? (source === 'live-node' ? 'the nodes of the group publish no devices' : unseen))];
+    return [cannotAllocate(devicesDoubted || (source === 'live-node' ? 'the nodes of the group publish no devices' : unseen))];
   }
   const missing = missingDevices(claims, pools, index);
   return missing === undefined ? [] : [cannotAllocate(`on a new node: ${missing}`)];
@@ -133,14 +132,15 @@ function templateNode(template: NodeTemplate, name: string, zone?: string): Node
       ...(zone === undefined ? {} : Object.fromEntries(ZONE_LABELS.map((label) => [label, zone]))),
     },
     taints: template.taints,
-    unschedulable: template.unschedulable === true,
+    unschedulable: template.unschedulable,
     createdAtMs: 0,
     deletionAtMs: undefined,
     capacity: template.capacity,
     allocatable: template.allocatable,
-    ...defined({ attachLimits: template.attachLimits, missingDrivers: template.missingDrivers }),
-    ...(template.devicePools === undefined ? {} : { devices: { pools: template.devicePools, incomplete: [], held: [] } }),
-    ...defined({ declaredFeatures: template.declaredFeatures }),
+    attachLimits: template.attachLimits,
+    missingDrivers: template.missingDrivers,
+    ...(template.devicePools.length === 0 ? {} : { devices: { pools: template.devicePools, incomplete: [], held: [] } }),
+    declaredFeatures: template.declaredFeatures,
     readiness: { ready: true, sinceMs: 0, reason: '' },
     scaleDownDisabled: false,
   };
@@ -149,7 +149,7 @@ function templateNode(template: NodeTemplate, name: string, zone?: string): Node
 /** On a real node a DaemonSet pod may request more than its DaemonSet: a sidecar was injected, or a request increased. */
 function daemonPod(daemon: DaemonSet, learned: NodeTemplate['daemonRequests']): Pod {
   const { namespace, name, uid } = daemon;
-  const seen = learned?.get(`${namespace}/${name}`);
+  const seen = learned.get(`${namespace}/${name}`);
   const shape =
     seen === undefined
       ? daemon.shape

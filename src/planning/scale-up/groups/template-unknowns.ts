@@ -16,7 +16,6 @@ export function isUnknown(reason: FitReason): boolean {
 export function markUnknown(reason: FitReason, shape: PodShape, node: Node, { unknowns, source }: NodeTemplate): FitReason {
   // Only a node shows what its kubelet can do.
   if (reason.kind === 'node-features') return source === 'cloud' ? { ...reason, unknown: true } : reason;
-  if (unknowns === undefined) return reason;
   if (reason.kind === 'insufficient-resource')
     return reason.free <= 0 && isAmong(unknowns.resources, reason.resource) ? { ...reason, unknown: true } : reason;
   if (reason.kind !== 'node-selector-mismatch') return reason;

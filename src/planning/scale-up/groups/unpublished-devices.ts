@@ -14,7 +14,7 @@ import type { NodeTemplate } from '../../../domain/node-template.ts';
  * complete once each driver has as many complete pools as on earlier nodes. The Cluster Autoscaler's measure.
  */
 export function awaitsDevices({ devices }: Pick<Node, 'devices'>, { template }: Pick<NodeGroup, 'template'>): boolean {
-  if (template?.devicePools === undefined) return false;
+  if (template === undefined || template.devicePools.length === 0) return false;
   const published = poolsByDriver(devices?.pools ?? []);
   return [...poolsByDriver(template.devicePools)].some(([driver, pools]) => (published.get(driver) ?? 0) < pools);
 }
@@ -30,7 +30,7 @@ export function awaitsDrivers(
   { template }: Pick<NodeGroup, 'template'>,
   needed: ReadonlySet<string>,
 ): boolean {
-  return missingDrivers.some((driver) => needed.has(driver) && template?.missingDrivers?.includes(driver) !== true);
+  return missingDrivers.some((driver) => needed.has(driver) && template?.missingDrivers.includes(driver) !== true);
 }
 
 function poolsByDriver(pools: readonly DevicePool[]): ReadonlyMap<string, number> {
@@ -62,13 +62,13 @@ export function withConfirmedParts(template: NodeTemplate, group: NodeGroup, see
 }
 
 function withConfirmedDevices(template: NodeTemplate, group: NodeGroup, newest: Node): NodeTemplate {
-  if (template.devicePools === undefined || !awaitsDevices(newest, group)) return template;
-  const { devicePools: _unproven, devicesDeclared, ...rest } = template;
-  const which = devicesDeclared === true ? 'the devices that are declared for it' : 'its devices';
-  return { ...rest, devicesDoubted: `node ${newest.name}, the newest of its group, has not published ${which}` };
+  if (template.devicePools.length === 0 || !awaitsDevices(newest, group)) return template;
+  const which = template.devicesDeclared ? 'the devices that are declared for it' : 'its devices';
+  const devicesDoubted = `node ${newest.name}, the newest of its group, has not published ${which}`;
+  return { ...template, devicePools: [], devicesDeclared: false, devicesDoubted };
 }
 
 function withConfirmedDrivers(template: NodeTemplate, { missingDrivers }: Node): NodeTemplate {
   if (missingDrivers === undefined) return template;
-  return { ...template, missingDrivers: [...new Set([...(template.missingDrivers ?? []), ...missingDrivers])] };
+  return { ...template, missingDrivers: [...new Set([...template.missingDrivers, ...missingDrivers])] };
 }

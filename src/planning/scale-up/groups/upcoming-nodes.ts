@@ -150,7 +150,7 @@ function countKnownMembers(group: NodeGroup, index: UpcomingNodesIndex): number 
 
 /** The kubelet reports ready, but an agent has yet to remove its taint, as on earlier nodes. Another node would gain nothing. */
 function carriesStartupTaint(node: Node, { template }: NodeGroup): boolean {
-  return template?.startupTaints !== undefined && node.taints.some(({ key }) => template.startupTaints?.includes(key));
+  return node.taints.some(({ key }) => template?.startupTaints.includes(key));
 }
 
 /**

@@ -242,7 +242,7 @@ function notesOf(
     ...assumedOwnerNotes(scaleDown, observation, assumedOwnerKinds),
     ...(scaleUp.notes ?? []).map(({ text }) => text),
     ...observation.cloud.groups.flatMap(({ id, template }) =>
-      template?.declaredDiffer === undefined ? [] : [`${id}: ${template.declaredDiffer}.`],
+      template === undefined || template.declaredDiffer === '' ? [] : [`${id}: ${template.declaredDiffer}.`],
     ),
     ...instanceNotes(scaleDown),
     ...(scaleDown.inhibited === undefined ? [] : [`Nothing is removed: ${scaleDown.inhibited}.`]),

@@ -187,7 +187,7 @@ function changeWorld(world: World, uids: ReadonlySet<string>, change: Change): W
       const offered = { ...resourceNames.toRecord(like.template!.allocatable) };
       for (const [resource, amount] of Object.entries(change.offers)) offered[resource] = Math.max(offered[resource] ?? 0, amount);
       const resources = resourceNames.fromRecord(offered);
-      const { draws: _draws, ...template } = like.template!;
+      const template = { ...like.template!, draws: [] };
       const labels = { ...template.labels, agentpool: 'brand-new' };
       const zones = change.zone === undefined ? template.zones : [change.zone];
       const added = aGroup({
