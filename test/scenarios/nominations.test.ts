@@ -16,6 +16,53 @@ function nodesOf(run: VirtualRun, pool: string): readonly string[] {
   return nodes.map(({ metadata }) => metadata.name);
 }
 
+interface FieldEntry {
+  readonly manager: string;
+  readonly time: string;
+  readonly fieldsV1: object;
+}
+
+/** Who wrote the name of the pod's node, and when it last changed. */
+function writersOf(run: VirtualRun, name: string): readonly string[] {
+  const pod = run.world.cluster.store.pods().find(({ metadata }) => metadata.labels?.['app'] === name);
+  const { managedFields = [] } = (pod?.metadata ?? {}) as { readonly managedFields?: readonly FieldEntry[] };
+  return managedFields
+    .filter(({ fieldsV1 }) => JSON.stringify(fieldsV1).includes('nominatedNodeName'))
+    .map(({ manager, time }) => `${manager} ${time}`);
+}
+
+it('another leader keeps the nomination of the former one, and holds to it no longer than the node may take', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'nominations-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const settings = 'scaleUp: {nominateNodes: true, maxProvisionTime: 4m}\ncluster: {maxNodeStartupTime: 3m}\nscaleDown: {enabled: false}\n';
+  const [first, second] = [join(folder, 'first.yaml'), join(folder, 'second.yaml')];
+  await writeFile(first, settings);
+  await writeFile(second, `${settings}kubernetes: {identity: second}\n`);
+  const lease = [
+    '--leader-elect=true',
+    '--leader-elect-lease-duration=15s',
+    '--leader-elect-renew-deadline=10s',
+    '--leader-elect-retry-period=2s',
+  ];
+  const pools = [aPool({ name: 'dies', count: 0, max: 3 })];
+  const run = await startedWorld({ spec: worldOf(pools), flags: [`--config=${first}`, '--scan-interval=5s', ...lease] });
+  await run.startStandby([`--config=${second}`]);
+  run.world.cluster.apply(deployment({ name: 'other', replicas: 1, cpu: '3', spec: { nodeSelector: { agentpool: 'dies' } } }));
+  await run.until('the pod is nominated', () => nominatedOf(run, 'other') !== undefined, 5 * MINUTE);
+  run.world.arm.control.raise({ hang: { pool: 'dies' } });
+  const [dead] = nodesOf(run, 'dies');
+  // kube-scheduler tries the pod once more, and clears the name.
+  await run.advance(MINUTE);
+  const written = writersOf(run, 'other');
+  expect([nominatedOf(run, 'other'), written]).toEqual([dead, [expect.stringMatching(/^aks-autoscaler-nominations /)]]);
+  await run.stopDaemon();
+  await run.advance(MINUTE);
+  expect([nominatedOf(run, 'other'), writersOf(run, 'other')]).toEqual([dead, written]);
+  await run.until('the pod runs', () => bound(run, 'other') === 1, 12 * MINUTE);
+  expect([nodesOf(run, 'dies').length, nominatedOf(run, 'other')]).toEqual([2, undefined]);
+  expect(run.world.violations()).toEqual([]);
+});
+
 it('a large pod keeps its node against smaller ones over a restart, and gets another node if its own never becomes ready', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'nominations-'));
   onTestFinished(() => rm(folder, { recursive: true }));
