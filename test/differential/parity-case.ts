@@ -4,6 +4,7 @@
  */
 import type { NodeJson, ObjectJson } from '../../src/kubernetes/api/core-json.ts';
 import { ReflectedCluster } from '../../src/kubernetes/views/cluster-tables.ts';
+import type { ClusterView } from '../../src/domain/observation.ts';
 import type { SpreadDefaults } from '../../src/domain/pod.ts';
 import type { FitReason } from '../../src/domain/reasons.ts';
 import { ResourceNames } from '../../src/domain/resources.ts';
@@ -67,24 +68,32 @@ const RESOURCES: Readonly<Record<string, string>> = {
   ReplicationController: 'replicationcontrollers',
 };
 
-/** Asks the planner: the objects go the way that the watch would take them. No other pod is pending. */
-export function askPlanner(cluster: ParityCluster, pod: ParityObject, spreadDefaults?: SpreadDefaults): PlannersAnswer {
-  const resources = new ResourceNames();
-  const reflected = new ReflectedCluster(resources, { spreadDefaults });
+/** The objects as the planner sees them: they go the way that the watch would take them. */
+export function clusterViewOf(
+  objects: ParityCluster,
+  spreadDefaults?: SpreadDefaults,
+): { readonly view: ClusterView; readonly names: ResourceNames } {
+  const names = new ResourceNames();
+  const reflected = new ReflectedCluster(names, { spreadDefaults });
   const tables = new Map(reflected.sources().map(({ resource, table }) => [resource, table]));
-  for (const object of [...cluster, pod]) {
+  for (const object of objects) {
     tables.get(RESOURCES[object.kind] ?? '')?.put(JSON.parse(JSON.stringify(object)) as ObjectJson);
   }
-  const view = { ...reflected.views(), stalenessMs: 0 };
-  const snapshot = new ClusterSnapshot({ names: resources });
+  return { view: { ...reflected.views(), stalenessMs: 0 }, names };
+}
+
+/** Asks the planner. No other pod is pending. */
+export function askPlanner(cluster: ParityCluster, pod: ParityObject, spreadDefaults?: SpreadDefaults): PlannersAnswer {
+  const { view, names } = clusterViewOf([...cluster, pod], spreadDefaults);
+  const snapshot = new ClusterSnapshot({ names });
   snapshot.sync(view);
   const [pending] = view.pendingPods;
   if (pending === undefined) throw new Error(`Pod ${pod.metadata.name} is not pending.`);
   const fault = snapshot.deviceAllocationFailure(pending);
   const given: readonly FitReason[] =
     fault === undefined ? [] : [{ kind: 'device', message: fault.fault, detail: `on node ${fault.node}` }];
-  const names = [...view.nodes.keys()].sort();
-  const reasons = new Map(names.map((node) => [node, [...given, ...snapshot.check(pending, node)]]));
+  const nodeNames = [...view.nodes.keys()].sort();
+  const reasons = new Map(nodeNames.map((node) => [node, [...given, ...snapshot.check(pending, node)]]));
   return { place: fault === undefined ? snapshot.findNode(pending) : undefined, reasons };
 }
 

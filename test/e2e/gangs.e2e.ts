@@ -6,20 +6,16 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { scheduleGang } from '../../world/simulator/cluster/scheduler/gangs.ts';
 import { usageOf } from '../../world/simulator/cluster/scheduler/node-filters.ts';
 import type { NodeObject, PodObject } from '../../world/simulator/cluster/store/objects.ts';
-import type { KubeObject } from '../../world/simulator/real-control-plane/api-client.ts';
 import { startControlPlane, type ControlPlane } from '../../world/simulator/real-control-plane/control-plane.ts';
 import { planFor } from '../planning/scale-up/world.ts';
 import { aNode, aPod, somePodGroups } from '../support/builders.ts';
-import { givenBinaries, MINOR_VARIABLE, planeOf } from './given.ts';
+import { givenBinaries, planeOf } from './given.ts';
+import { servedPodGroups } from './pod-group-api.ts';
+import { stateOf } from './pod-state.ts';
 import { until } from './until.ts';
 
-const MINOR = process.env[MINOR_VARIABLE] ?? '';
-/** How each version serves groups of pods, and the features that plan them as a whole. Before 1.36 there are none of this form. */
-const SERVED: Readonly<Record<string, { readonly api: string; readonly gates: string }>> = {
-  '1.36': { api: 'scheduling.k8s.io/v1alpha2', gates: 'GenericWorkload=true,GangScheduling=true' },
-  '1.37': { api: 'scheduling.k8s.io/v1beta1', gates: 'GenericWorkload=true' },
-};
-const { api: API, gates: GATES } = SERVED[MINOR] ?? { api: '', gates: '' };
+const SERVED = servedPodGroups();
+const { api: API, gates: GATES } = SERVED ?? { api: '', gates: '' };
 /** What the cases are not about. */
 const NOT_ADMITTED = 'ServiceAccount,TaintNodesByCondition';
 const LIMIT_MS = 600_000;
@@ -70,7 +66,7 @@ const pod = (name: string, cpu: number, of: string) => ({
   },
 });
 
-describe.skipIf(SERVED[MINOR] === undefined)('pods that start together', () => {
+describe.skipIf(SERVED === undefined)('pods that start together', () => {
   let plane: ControlPlane | undefined;
   beforeAll(async () => {
     plane = await startControlPlane({
@@ -118,12 +114,6 @@ describe.skipIf(SERVED[MINOR] === undefined)('pods that start together', () => {
     LIMIT_MS,
   );
 });
-
-function stateOf({ spec, status }: KubeObject): 'bound' | 'refused' | 'untried' {
-  if ((spec as PodObject['spec']).nodeName !== undefined) return 'bound';
-  const { conditions = [] } = status as PodObject['status'];
-  return conditions.some(({ type, reason }) => type === 'PodScheduled' && reason === 'Unschedulable') ? 'refused' : 'untried';
-}
 
 function placedByTheWorld({ id, nodes, pods, minCount }: Omit<Case, 'name' | 'placed'> & { readonly id: string }): number {
   const meta = { uid: '', resourceVersion: '1', creationTimestamp: '2026-11-21T00:00:00Z' };

@@ -4,11 +4,12 @@
  */
 import { describe, it } from 'vitest';
 import { CLUSTERS, expectAgreement, LIMIT_MS, SEED } from './parity/agreement.ts';
+import { servedPodGroups } from './pod-group-api.ts';
 import { askedScheduler } from './parity/asked-scheduler.ts';
 import { randomDeviceQuestions } from './parity/random-device-cases.ts';
 import { randomQuestionsAboutEverything } from './parity/random-everything-cases.ts';
 
-const scheduler = askedScheduler();
+const scheduler = askedScheduler(servedPodGroups());
 
 describe('kube-scheduler and the planner agree on which nodes let a pod in that claims devices', () => {
   it(
@@ -18,7 +19,7 @@ describe('kube-scheduler and the planner agree on which nodes let a pod in that 
   );
 
   it(
-    'for 250 pods with everything at once: rules, volumes, resizes, priorities and devices',
+    'for 250 pods with everything at once: rules, volumes, resizes, priorities, devices and gangs',
     () => expectAgreement(scheduler(), randomQuestionsAboutEverything(SEED, Math.ceil(CLUSTERS / 12)), 'everything'),
     LIMIT_MS * 4,
   );

@@ -5,13 +5,14 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { askPlanner, disagreements, type ParityCase } from '../../differential/parity-case.ts';
+import { placedByPlan } from '../../differential/gang-case.ts';
+import { askPlanner, disagreements, type ParityCase, type ParityCluster } from '../../differential/parity-case.ts';
 import { usualMinor } from '../binaries.ts';
 import { MINOR_VARIABLE } from '../given.ts';
 import { knownDifference } from '../../differential/known-differences.ts';
 import { askAgain, minimise } from './minimise.ts';
 import type { Question } from './random-cases.ts';
-import type { RealScheduler } from './real-scheduler.ts';
+import type { AskedGang, RealScheduler } from './real-scheduler.ts';
 
 /** Of the questions. */
 export const SEED = Number(process.env['PARITY_SEED'] ?? 7);
@@ -27,6 +28,8 @@ interface Tally {
   none: number;
   /** Answers about one pod and one node. */
   pairs: number;
+  /** Groups of pods: those that start as a whole, in part, and not at all. */
+  readonly gangs: { whole: number; part: number; none: number; wrong: string[] };
   /** Differences that are known. */
   known: number;
   /** Differences that were gone when the same was asked again. */
@@ -35,9 +38,10 @@ interface Tally {
   readonly invalid: string[];
 }
 
-async function compare(scheduler: RealScheduler, { cluster: drafts, pods }: Question, tally: Tally): Promise<readonly ParityCase[]> {
-  const { cluster: shared, asked, invalid } = await scheduler.ask(drafts, pods);
+async function compare(scheduler: RealScheduler, question: Question, tally: Tally): Promise<readonly ParityCase[]> {
+  const { cluster: shared, asked, invalid, gang } = await scheduler.ask(question.cluster, question.pods, question.gang);
   tally.invalid.push(...invalid);
+  if (gang !== undefined) await compareGang(scheduler, { question, shared, gang }, tally);
   return asked.flatMap(({ pod, claims, verdict: { nodes, message } }): readonly ParityCase[] => {
     const cluster = [...shared, ...claims];
     const answer = askPlanner(cluster, pod);
@@ -55,14 +59,37 @@ async function compare(scheduler: RealScheduler, { cluster: drafts, pods }: Ques
   });
 }
 
+interface GangAnswer {
+  readonly question: Question;
+  readonly shared: ParityCluster;
+  readonly gang: AskedGang;
+}
+
+async function compareGang(scheduler: RealScheduler, { question, shared, gang }: GangAnswer, { gangs }: Tally): Promise<void> {
+  gangs[gang.placed === 0 ? 'none' : gang.placed === gang.pods.length ? 'whole' : 'part'] += 1;
+  if (placedByPlan([...shared, ...gang.claims], gang) === gang.placed) return;
+  const { cluster, gang: again } = await scheduler.ask(question.cluster, [], question.gang);
+  if (again === undefined) return;
+  const planned = placedByPlan([...cluster, ...again.claims], again);
+  if (planned === again.placed) return;
+  gangs.wrong.push(
+    `${JSON.stringify({ scheduler: again.placed, planner: planned, cluster: [...cluster, ...again.claims], ...again }, undefined, 2)}\n`,
+  );
+}
+
 /** An API server that is older than the usual one refuses objects with fields that it does not know. */
 function isNewestMinor(): boolean {
   return (process.env[MINOR_VARIABLE] ?? '').localeCompare(usualMinor(), 'en', { numeric: true }) >= 0;
 }
 
+function describeGangs({ whole, part, none, wrong }: Tally['gangs']): string {
+  const asked = whole + part + none;
+  return asked === 0 ? '' : `; ${asked} gangs (${whole} whole, ${part} in part, ${none} not at all), ${wrong.length} differences`;
+}
+
 /** @throws AssertionError with the smallest cases on which scheduler and planner differ. */
 export async function expectAgreement(scheduler: RealScheduler, questions: readonly Question[], name: string): Promise<void> {
-  const tally: Tally = { some: 0, none: 0, pairs: 0, known: 0, hasty: 0, invalid: [] };
+  const tally: Tally = { some: 0, none: 0, pairs: 0, known: 0, hasty: 0, invalid: [], gangs: { whole: 0, part: 0, none: 0, wrong: [] } };
   const found: ParityCase[] = [];
   for (const question of questions) {
     for (const each of await compare(scheduler, question, tally)) {
@@ -72,16 +99,16 @@ export async function expectAgreement(scheduler: RealScheduler, questions: reado
       else found.push(again);
     }
   }
-  const { some, none, pairs, known, hasty, invalid } = tally;
+  const { some, none, pairs, known, hasty, invalid, gangs } = tally;
   process.stdout.write(
     `parity, ${name}: ${some} pods that some node lets in and ${none} that none does, ${pairs} pods by nodes; ` +
-      `${found.length} differences and ${known} known ones, ${hasty} gone when asked again; the API server refused ${invalid.length} objects\n`,
+      `${found.length} differences and ${known} known ones, ${hasty} gone when asked again; the API server refused ${invalid.length} objects${describeGangs(gangs)}\n`,
   );
   if (process.env['PARITY_VERBOSE'] === '1')
     process.stdout.write(`${[...invalid, ...found.map((each) => `${each.name} ${each.message ?? ''}`)].join('\n')}\n`);
   const small: ParityCase[] = [];
   for (const each of found.slice(0, MOST_MINIMISED)) small.push(await minimise(scheduler, each));
-  const texts = small.map((each) => `${JSON.stringify(each, undefined, 2)}\n`);
+  const texts = [...small.map((each) => `${JSON.stringify(each, undefined, 2)}\n`), ...gangs.wrong.slice(0, MOST_MINIMISED)];
   const keep = process.env['PARITY_KEEP'];
   if (keep !== undefined) texts.forEach((text, at) => writeFileSync(join(keep, `${name}-${SEED}-${at}.json`), text));
   expect(texts.join('\n')).toBe('');

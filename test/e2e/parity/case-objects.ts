@@ -1,5 +1,6 @@
 /** What a case may hold, where the API server has it, and in which form it is sent and compared. */
 import type { ParityObject } from '../../differential/parity-case.ts';
+import { servedPodGroups } from '../pod-group-api.ts';
 import type { Json } from '../../../world/simulator/real-control-plane/api-client.ts';
 
 export const DEVICES = '/apis/resource.k8s.io/v1';
@@ -20,6 +21,7 @@ export const PATHS: readonly (readonly [kind: string, path: (namespace: string) 
   ['ReplicationController', (namespace) => `/api/v1/namespaces/${namespace}/replicationcontrollers`],
   ['ReplicaSet', (namespace) => `/apis/apps/v1/namespaces/${namespace}/replicasets`],
   ['StatefulSet', (namespace) => `/apis/apps/v1/namespaces/${namespace}/statefulsets`],
+  ['PodGroup', (namespace) => `/apis/${servedPodGroups()?.api ?? ''}/namespaces/${namespace}/podgroups`],
   ['Node', () => '/api/v1/nodes'],
   ['Pod', (namespace) => `/api/v1/namespaces/${namespace}/pods`],
 ];
@@ -38,6 +40,7 @@ export function pathOf({ kind, metadata }: ParityObject): string {
 }
 
 export function apiOf({ kind }: ParityObject): Json {
+  if (kind === 'PodGroup') return { apiVersion: servedPodGroups()?.api ?? '', kind };
   const [group] = Object.entries(GROUPS).find(([, kinds]) => kinds.includes(kind)) ?? [];
   return { apiVersion: group === undefined ? 'v1' : `${group}/v1`, kind };
 }

@@ -1,5 +1,6 @@
 /** Random clusters that a real API server takes: what it would refuse is put right, and what is left it may refuse. */
 import * as fc from 'fast-check';
+import type { GangQuestion } from '../../differential/gang-case.ts';
 import type { ParityCluster, ParityObject } from '../../differential/parity-case.ts';
 import {
   NAMESPACES,
@@ -15,6 +16,8 @@ import type { AffinityTerm, ContainerSpec, PodObject, PodSpec, SpreadConstraint 
 export interface Question {
   readonly cluster: ParityCluster;
   readonly pods: readonly ParityObject[];
+  /** Asked last. If absent, none. */
+  readonly gang?: GangQuestion;
 }
 
 const story = fc.record({

@@ -1,16 +1,23 @@
 /**
  * All kinds of pods in one cluster: pods with rules about nodes and other pods, with volumes, priorities and resizes (`random-mixed-cases.ts`), of which many
- * claim devices too, by claims and by names (`random-device-cases.ts`). Gangs are compared as a whole, in `gangs.e2e.ts`.
+ * claim devices too, by claims and by names (`random-device-cases.ts`). Copies of one of them start together, and are asked about as a whole.
  */
 import type { ParityObject } from '../../differential/parity-case.ts';
+import { servedPodGroups } from '../pod-group-api.ts';
 import { STRANGERS_CLAIM } from './own-claims.ts';
 import type { Question } from './random-cases.ts';
 import { randomDeviceQuestions } from './random-device-cases.ts';
 import { randomMixedQuestions } from './random-mixed-cases.ts';
+import { GANG_PRIORITY } from './real-scheduler.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
+const CORDON = 'node.kubernetes.io/unschedulable';
+
 interface PodSpec extends Json {
+  readonly volumes?: readonly Json[];
+  readonly tolerations?: readonly { readonly key?: string; readonly effect?: string }[];
+  readonly resourceClaims?: readonly { readonly resourceClaimName?: string }[];
   readonly containers: readonly (Json & { readonly resources?: { readonly requests?: Json; readonly limits?: Json } })[];
 }
 
@@ -22,7 +29,36 @@ interface NodeStatus extends Json {
 /** `count` clusters with a dozen pending pods each; equal seeds give equal questions. */
 export function randomQuestionsAboutEverything(seed: number, count: number): readonly Question[] {
   const devices = randomDeviceQuestions(seed, count);
-  return randomMixedQuestions(seed, count).map((mixed, at) => withDevices(mixed, devices[at] ?? { cluster: [], pods: [] }));
+  return randomMixedQuestions(seed, count).map((mixed, at) => withGang(withDevices(mixed, devices[at] ?? { cluster: [], pods: [] }), at));
+}
+
+/** Two to five copies of a pod of the question without claims that are shared: those would choose their node. */
+function withGang(question: Question, at: number): Question {
+  const fit = question.pods.filter(mayBeCopied);
+  const member = fit[at % Math.max(1, fit.length)];
+  if (servedPodGroups() === undefined || member === undefined) return question;
+  const size = 2 + (at % 4);
+  const minCount = 1 + (Math.floor(at / 4) % size);
+  const { namespace = 'default' } = member.metadata;
+  const spec = member['spec'] as PodSpec;
+  const group = {
+    kind: 'PodGroup',
+    metadata: { name: 'gang', namespace },
+    spec: { schedulingPolicy: { gang: { minCount } }, priorityClassName: GANG_PRIORITY },
+  };
+  const pods = Array.from({ length: size }, (_, number) => ({
+    ...member,
+    metadata: { ...member.metadata, name: `gang-${number}` },
+    spec: { ...spec, priorityClassName: GANG_PRIORITY, schedulingGroup: { podGroupName: 'gang' } },
+  }));
+  return { ...question, gang: { group, pods } };
+}
+
+/** No claim is shared, and no cordon is tolerated: on a cordoned node no plan counts a pod as served. */
+function mayBeCopied(pod: ParityObject): boolean {
+  const { volumes = [], resourceClaims = [], tolerations = [] } = pod['spec'] as PodSpec;
+  const toleratesCordon = tolerations.some(({ key = CORDON, effect = 'NoSchedule' }) => key === CORDON && effect === 'NoSchedule');
+  return !toleratesCordon && volumes.length === 0 && resourceClaims.every(({ resourceClaimName }) => resourceClaimName === undefined);
 }
 
 /** Nodes of both have the same names. */

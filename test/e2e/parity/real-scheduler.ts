@@ -5,11 +5,14 @@
  */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { GangQuestion } from '../../differential/gang-case.ts';
 import type { ParityCluster, ParityObject } from '../../differential/parity-case.ts';
 import type { Json, KubeObject } from '../../../world/simulator/real-control-plane/api-client.ts';
 import type { Binaries } from '../binaries.ts';
 import { startControlPlane, type ControlPlane } from '../../../world/simulator/real-control-plane/control-plane.ts';
 import { planeOf } from '../given.ts';
+import type { PodGroupApi } from '../pod-group-api.ts';
+import { stateOf } from '../pod-state.ts';
 import { until } from '../until.ts';
 import { apiOf, DEVICES, pathOf, PATHS, tidy } from './case-objects.ts';
 import { gated, hasItsClaims, hasOwnClaims, ownClaims } from './own-claims.ts';
@@ -18,6 +21,13 @@ export interface Verdict {
   /** Sorted names of the nodes that passed. */
   readonly nodes: readonly string[];
   readonly message?: string;
+}
+
+/** Pods that start together. */
+export interface AskedGang extends GangQuestion {
+  readonly claims: readonly ParityObject[];
+  /** How many of them the scheduler bound. */
+  readonly placed: number;
 }
 
 export interface Asked {
@@ -32,6 +42,7 @@ export interface Asked {
 export interface Answers {
   readonly cluster: ParityCluster;
   readonly asked: readonly Asked[];
+  readonly gang?: AskedGang;
   /** Why the API server refused an object. */
   readonly invalid: readonly string[];
 }
@@ -41,6 +52,8 @@ const NOT_ADMITTED = ['ServiceAccount', 'TaintNodesByCondition', 'RuntimeClass',
 const SENTINEL = 'parity-sentinel';
 /** Classes of priority that the pods of a case may name. */
 export const PRIORITIES: Readonly<Record<string, number>> = { 'parity-low': -5, 'parity-high': 1000 };
+/** The class of pods that start together: from 1.37 on they would preempt others, which no question is about. */
+export const GANG_PRIORITY = 'parity-gang';
 const MERGE = 'application/merge-patch+json';
 const SENTINEL_CLASS: ParityObject = {
   kind: 'DeviceClass',
@@ -73,8 +86,8 @@ export class RealScheduler {
     });
   }
 
-  /** `pluginConfig`: of its one profile. */
-  static async start(binaries: Binaries, pluginConfig: readonly Json[] = []): Promise<RealScheduler> {
+  /** `pluginConfig`: of its one profile. `groups`: it plans groups of pods as a whole. */
+  static async start(binaries: Binaries, pluginConfig: readonly Json[] = [], groups?: PodGroupApi): Promise<RealScheduler> {
     const verdicts = new Map<string, Verdict>();
     const server = extender(verdicts);
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -83,7 +96,13 @@ export class RealScheduler {
       const plane = await startControlPlane({
         ...planeOf(binaries),
         parts: ['kube-scheduler'],
-        args: { 'kube-apiserver': [`--disable-admission-plugins=${NOT_ADMITTED.join(',')}`] },
+        args: {
+          'kube-apiserver': [
+            `--disable-admission-plugins=${NOT_ADMITTED.join(',')}`,
+            ...(groups === undefined ? [] : [`--feature-gates=${groups.gates}`, `--runtime-config=${groups.api}=true`]),
+          ],
+          'kube-scheduler': groups === undefined ? [] : [`--feature-gates=${groups.gates}`],
+        },
         scheduler: {
           extenders: [{ urlPrefix: `http://127.0.0.1:${port}`, filterVerb: 'filter', nodeCacheCapable: true, httpTimeout: '30s' }],
           profiles: [
@@ -94,6 +113,13 @@ export class RealScheduler {
       for (const [name, value] of Object.entries(PRIORITIES)) {
         await plane.admin.apply({ apiVersion: 'scheduling.k8s.io/v1', kind: 'PriorityClass', metadata: { name }, value });
       }
+      await plane.admin.apply({
+        apiVersion: 'scheduling.k8s.io/v1',
+        kind: 'PriorityClass',
+        metadata: { name: GANG_PRIORITY },
+        value: 0,
+        preemptionPolicy: 'Never',
+      });
       await plane.admin.must('POST', pathOf(SENTINEL_CLASS), { ...apiOf(SENTINEL_CLASS), ...SENTINEL_CLASS });
       return new RealScheduler(plane, server, verdicts);
     } catch (thrown) {
@@ -109,9 +135,10 @@ export class RealScheduler {
     this.#server.close();
   }
 
-  /** Makes the cluster, asks for each pod, and leaves nothing behind. Pods do not see each other. */
-  async ask(objects: ParityCluster, pods: readonly ParityObject[]): Promise<Answers> {
+  /** Makes the cluster, asks for each pod, then for the pods of the gang together, and leaves nothing behind. Pods do not see each other. */
+  async ask(objects: ParityCluster, pods: readonly ParityObject[], together?: GangQuestion): Promise<Answers> {
     this.#turn += 1;
+    const gang = together === undefined ? undefined : renamed(together, `gang-${this.#turn}`);
     this.#verdicts.clear();
     const invalid: string[] = [];
     const made: ParityObject[] = [];
@@ -128,9 +155,12 @@ export class RealScheduler {
       await this.#sentinel(made.some(({ kind }) => kind === 'ResourceSlice'));
       const asked = await Promise.all(pods.map((pod) => this.#askFor(pod, made)));
       invalid.push(...asked.filter((answer) => typeof answer === 'string'));
-      return { cluster: made, asked: asked.filter((answer) => typeof answer !== 'string'), invalid };
+      const bound = gang === undefined ? undefined : await this.#askForGang(gang, made);
+      if (typeof bound === 'string') invalid.push(bound);
+      const answers = { cluster: made, asked: asked.filter((answer) => typeof answer !== 'string'), invalid };
+      return typeof bound === 'object' ? { ...answers, gang: bound } : answers;
     } finally {
-      await this.#clear([...objects, ...pods]);
+      await this.#clear([...objects, ...pods, ...(gang === undefined ? [] : [gang.group, ...gang.pods])]);
     }
   }
 
@@ -171,12 +201,16 @@ export class RealScheduler {
   }
 
   async #askFor(pod: ParityObject, objects: ParityCluster): Promise<Asked | string> {
+    const made = await this.#makePod(pod, objects);
+    return typeof made === 'string' ? made : { ...made, verdict: await this.#verdictOn(made.pod.metadata.uid ?? '') };
+  }
+
+  /** With the claims that are made for it alone. */
+  async #makePod(pod: ParityObject, objects: ParityCluster): Promise<Pick<Asked, 'pod' | 'claims'> | string> {
     if (!hasItsClaims(pod, objects)) return `Pod ${pod.metadata.name}: a claim that it names is not there`;
     const owns = hasOwnClaims(pod);
     const made = await this.#make(owns ? gated(pod) : pod);
-    if (typeof made === 'string') return made;
-    const uid = made.metadata.uid ?? '';
-    if (!owns) return { pod: made, claims: [], verdict: await this.#verdictOn(uid) };
+    if (typeof made === 'string' || !owns) return typeof made === 'string' ? made : { pod: made, claims: [] };
     const own = ownClaims(made, objects);
     const claims = await Promise.all(own.claims.map((claim) => this.#make(claim)));
     const path = `${pathOf(made)}/${made.metadata.name}`;
@@ -186,7 +220,38 @@ export class RealScheduler {
     return {
       pod: tidy({ ...made, ...ungated, kind: 'Pod' }),
       claims: claims.filter((claim) => typeof claim !== 'string'),
-      verdict: await this.#verdictOn(uid),
+    };
+  }
+
+  /** The group first, then its pods. What the scheduler binds is what counts: the extender lets these pods pass. */
+  async #askForGang({ group, pods: drafts }: GangQuestion, objects: ParityCluster): Promise<AskedGang | string> {
+    const { admin } = this.#plane;
+    const made = await this.#make(group);
+    if (typeof made === 'string') return made;
+    const members: Pick<Asked, 'pod' | 'claims'>[] = [];
+    for (const each of drafts) {
+      const member = await this.#makePod(each, objects);
+      if (typeof member === 'string') return member;
+      members.push(member);
+    }
+    let seen = '';
+    const states = await until(
+      'the scheduler has decided on each pod of the group',
+      async () => {
+        const now = await Promise.all(members.map(({ pod }) => admin.must('GET', `${pathOf(pod)}/${pod.metadata.name}`)));
+        const found = now.map(stateOf);
+        seen = now.map((pod) => JSON.stringify(pod['status'])).join('\n');
+        return found.includes('untried') ? undefined : found;
+      },
+      60_000,
+      () => `${seen}\n${this.#plane.tail('kube-scheduler')}`,
+    );
+    const asked = members.map(({ pod }) => pod);
+    return {
+      group: made,
+      pods: asked,
+      claims: members.flatMap(({ claims }) => claims),
+      placed: states.filter((state) => state === 'bound').length,
     };
   }
 
@@ -243,19 +308,29 @@ export class RealScheduler {
     });
   }
 
+  /** What the scheduler allocates, it protects. */
+  async #claimsIn(namespaces: readonly string[]): Promise<ParityCluster> {
+    const lists = await Promise.all(namespaces.map((each) => this.#plane.admin.list(`${DEVICES}/namespaces/${each}/resourceclaims`)));
+    return lists.flat().map((claim) => ({ kind: 'ResourceClaim', metadata: { ...claim.metadata } }));
+  }
+
   async #clear(objects: ParityCluster): Promise<void> {
     const { admin } = this.#plane;
     const namespaces = new Set(['kube-system', 'default', ...objects.map(({ metadata }) => metadata.namespace ?? 'default')]);
     const now = { gracePeriodSeconds: 0 };
     await Promise.all([...namespaces].map((namespace) => admin.delete(`/api/v1/namespaces/${namespace}/pods`, now)));
+    const allocated = objects.some(({ kind }) => kind === 'PodGroup') ? await this.#claimsIn([...namespaces]) : [];
     await Promise.all(
-      objects
-        .filter(({ kind, metadata }) => kind.endsWith('Claim') && metadata['finalizers'] !== undefined)
+      [...objects, ...allocated]
+        .filter(({ kind, metadata }) => kind === 'PodGroup' || (kind.endsWith('Claim') && metadata['finalizers'] !== undefined))
         .map(async (object) => {
           await admin.call('PATCH', `${pathOf(object)}/${object.metadata.name}`, { metadata: { finalizers: null } }, MERGE);
         }),
     );
-    const owned = objects.some((each) => each.kind === 'Pod' && hasOwnClaims(each)) ? ['PersistentVolumeClaim', 'ResourceClaim'] : [];
+    const owned =
+      allocated.length > 0 || objects.some((each) => each.kind === 'Pod' && hasOwnClaims(each))
+        ? ['PersistentVolumeClaim', 'ResourceClaim']
+        : [];
     const kinds = new Set(['Node', ...owned, ...objects.map(({ kind }) => kind)]);
     // The sentinel's own class stays.
     for (const { metadata } of objects.filter(({ kind }) => kind === 'DeviceClass')) {
@@ -268,6 +343,16 @@ export class RealScheduler {
       await Promise.all(paths.map((each) => admin.delete(each, now)));
     }
   }
+}
+
+/** The scheduler may not have forgotten the last group of a name. */
+function renamed({ group, pods }: GangQuestion, name: string): GangQuestion {
+  const named = (pod: ParityObject, at: number): ParityObject => ({
+    ...pod,
+    metadata: { ...pod.metadata, name: `${name}-${at}` },
+    spec: { ...(pod['spec'] as Json), schedulingGroup: { podGroupName: name } },
+  });
+  return { group: { ...group, metadata: { ...group.metadata, name } }, pods: pods.map(named) };
 }
 
 /** A device of the sentinel's node, and the claim that only it fills. */
@@ -294,9 +379,12 @@ function extender(verdicts: Map<string, Verdict>): Server {
         readonly NodeNames: readonly string[] | null;
       };
       const nodes = [...(NodeNames ?? [])].sort();
-      verdicts.set(Pod.metadata.uid, { nodes });
+      const { schedulingGroup } = Pod['spec'] as { readonly schedulingGroup?: object };
       response.setHeader('content-type', 'application/json');
-      response.end(JSON.stringify({ NodeNames: [], FailedNodes: Object.fromEntries(nodes.map((name) => [name, 'only asked'])) }));
+      if (schedulingGroup !== undefined)
+        return response.end(JSON.stringify({ NodeNames: nodes.filter((name) => !name.startsWith(SENTINEL)) }));
+      verdicts.set(Pod.metadata.uid, { nodes });
+      return response.end(JSON.stringify({ NodeNames: [], FailedNodes: Object.fromEntries(nodes.map((name) => [name, 'only asked'])) }));
     });
   });
 }
