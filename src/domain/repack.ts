@@ -38,6 +38,50 @@ export interface SickNodeRules {
   readonly breakerPercent: number;
 }
 
+/** How long a condition has to last if the rules say nothing else, milliseconds. */
+const SICK_AFTER_MS = 10 * 60_000;
+
+/**
+ * Conditions that the node problem detector of AKS sets to True on nodes (learn.microsoft.com, "Node Problem Detector in AKS nodes", and for managed
+ * GPU pools "AKS-managed GPU nodes"), and the one of AKS's node health check. Announced events of a VM and throttled clocks are left out, since they pass.
+ */
+export const SICK_PRESETS = {
+  aks: [
+    { type: 'kubernetes.azure.com/NodeHealthy', status: 'False', forMs: SICK_AFTER_MS },
+    ...lasting(
+      'KernelDeadlock',
+      'ReadonlyFilesystem',
+      'FilesystemCorruptionProblem',
+      'KubeletProblem',
+      'ContainerRuntimeProblem',
+      'FrequentKubeletRestart',
+      'FrequentContainerdRestart',
+      'FrequentUnregisterNetDevice',
+    ),
+  ],
+  gpu: lasting(
+    'GPUMissing',
+    'NVLinkStatusInactive',
+    'XIDErrors',
+    'IBLinkFlapping',
+    'UnhealthyNvidiaDevicePlugin',
+    'UnhealthyNvidiaDCGMServices',
+  ),
+} as const;
+
+function lasting(...types: readonly string[]): readonly SickCondition[] {
+  return types.map((type) => ({ type, status: 'True', forMs: SICK_AFTER_MS }));
+}
+
+/** The conditions of nodes that are kept, as `type=status`: those of all presets, which tags may name, and those of these rules. */
+export function keptConditions(pools: readonly { readonly options: { readonly sickNodes?: SickNodeRules } }[]): readonly string[] {
+  const named = pools.flatMap(({ options }) => options.sickNodes?.conditions ?? []);
+  return [...SICK_PRESETS.aks, ...SICK_PRESETS.gpu, ...named].map(conditionText);
+}
+
+/** Where the rules say nothing else. */
+export const USUAL_SICK_LIMITS = { maximum: 1, breakerPercent: 20 };
+
 interface RepackedNode {
   readonly node: NodeName;
   readonly group: NodeGroupId;

@@ -10,12 +10,17 @@ import { aPool, bound, budget, capacity, deployment, events, MINUTE, pending, wo
 const POOLS = ['one', 'many', 'aside'] as const;
 const XID = { type: 'XIDErrors', reason: 'XidErrorsPresent', message: 'XID 79' } as const;
 
+/** Where no entry of the configuration names the pool. */
+const SICK_TAG = { 'k8s.io_cluster-autoscaler_node-template_autoscaling-options_sickNodes': 'gpu' };
+
 async function configFile(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'sick-'));
   onTestFinished(() => rm(folder, { recursive: true }));
   const file = join(folder, 'config.yaml');
-  const pools = ['one', 'many'].map((name) => `  - { name: ${name}, sickNodes: { presets: [gpu] } }\n`).join('');
-  writeFileSync(file, `scaleUp: { prices: { Standard_D4s_v5: 0.25 } }\nnodeGroupOptions:\n${pools}`);
+  writeFileSync(
+    file,
+    'scaleUp: { prices: { Standard_D4s_v5: 0.25 } }\nnodeGroupOptions:\n  - { name: many, sickNodes: { presets: [gpu] } }\n',
+  );
   return file;
 }
 
@@ -29,7 +34,7 @@ const nodesOf = (run: VirtualRun, pool: string) =>
 /** Each pool has three nodes, and a workload that fills them. */
 async function worldWithPools(): Promise<VirtualRun> {
   const run = await startedWorld({
-    spec: worldOf(POOLS.map((name) => aPool({ name, count: 3, min: 3, max: 6 }))),
+    spec: worldOf(POOLS.map((name) => aPool({ name, count: 3, min: 3, max: 6, ...(name === 'one' ? { tags: SICK_TAG } : {}) }))),
     flags: ['--scale-down-delay-after-add=1m', '--scan-interval=20s', `--config=${await configFile()}`],
   });
   for (const name of POOLS) {

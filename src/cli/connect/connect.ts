@@ -9,7 +9,7 @@ import type { Config } from '../../config/types/config.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Random } from '../../lib/random.ts';
 import type { StoredText } from '../../domain/ports/stored-text.ts';
-import { conditionText } from '../../domain/repack.ts';
+import { keptConditions } from '../../domain/repack.ts';
 import { workloadKey } from '../../domain/capacity-objects.ts';
 import { ResourceNames } from '../../domain/resources.ts';
 import type { Log } from '../../telemetry/log.ts';
@@ -54,7 +54,7 @@ export interface Connections {
 export async function connectBoth(input: ConnectInput): Promise<Connections> {
   const { config, clock, random, log, metrics, signal } = input;
   const names = new ResourceNames();
-  const conditions = new Set(conditionsOf(config.azure.nodeGroupOptions));
+  const conditions = new Set(keptConditions(config.azure.nodeGroupOptions));
   const kubernetes = await connectKubernetes({
     clock,
     random,
@@ -75,11 +75,6 @@ export async function connectBoth(input: ConnectInput): Promise<Connections> {
   const { cloud, store } = await connectCloud(input, { names, kubernetes, pauses });
   const rules = config.policy.scaleUp.expanders.includes('priority') ? new ConfigMapPriorityRules(log) : undefined;
   return { names, kubernetes, cloud, store, rules, pauses, conditions };
-}
-
-/** The conditions that rules about sick nodes name, as `type=status`. */
-export function conditionsOf(pools: Config['azure']['nodeGroupOptions']): readonly string[] {
-  return pools.flatMap(({ options }) => (options.sickNodes?.conditions ?? []).map(conditionText));
 }
 
 /** Only kinds of enabled features are watched. */

@@ -1,42 +1,24 @@
 /** Which conditions make a node of a pool sick: by name, or those that AKS writes, as presets. */
 import * as z from 'zod';
-import type { SickCondition, SickNodeRules } from '../../domain/repack.ts';
+import { SICK_PRESETS, USUAL_SICK_LIMITS, type SickCondition, type SickNodeRules } from '../../domain/repack.ts';
 import { MAX_POOL_NODES } from '../../domain/platform-limits.ts';
 import { duration, MINUTE_MS, text, wholeNumber } from './value-types.ts';
 
 const FORMS = '{presets: [aks, gpu], conditions: [{type: XIDErrors, status: "True", for: 10m}], maximum: 1, breakerPercent: 20}';
 const TYPE = 'the type of a node condition, such as XIDErrors';
 const STATUS = '"True", "False" or "Unknown", in quotes';
-const DEFAULT_FOR_MS = 10 * MINUTE_MS;
-
-/**
- * Conditions that the node problem detector of AKS sets to True on nodes (learn.microsoft.com, "Node Problem Detector in AKS nodes", and for managed
- * GPU pools "AKS-managed GPU nodes"), and the one of AKS's node health check. Announced events of a VM and throttled clocks are left out, since they pass.
- */
-const PRESETS = {
-  aks: [
-    'KernelDeadlock',
-    'ReadonlyFilesystem',
-    'FilesystemCorruptionProblem',
-    'KubeletProblem',
-    'ContainerRuntimeProblem',
-    'FrequentKubeletRestart',
-    'FrequentContainerdRestart',
-    'FrequentUnregisterNetDevice',
-  ],
-  gpu: ['GPUMissing', 'NVLinkStatusInactive', 'XIDErrors', 'IBLinkFlapping', 'UnhealthyNvidiaDevicePlugin', 'UnhealthyNvidiaDCGMServices'],
-} as const;
-
-const HEALTH_CHECK = { type: 'kubernetes.azure.com/NodeHealthy', status: 'False' };
-
 const PRESET_NAMES = ['aks', 'gpu'] as const;
 const PRESET = `a list of presets: ${PRESET_NAMES.join(', ')}`;
+
+const REMEDY =
+  'replace: a node is not reimaged, since AKS supports no such change of its nodes by others, and a reimaged VM begins with the settings of its creation, ' +
+  'with which it may not join any more (docs/sick-nodes.md)';
 
 const condition = z
   .strictObject({
     type: text(TYPE),
     status: z.enum(['True', 'False', 'Unknown'], { error: STATUS }).default('True'),
-    for: duration(DEFAULT_FOR_MS, { leastMs: MINUTE_MS }),
+    for: duration(10 * MINUTE_MS, { leastMs: MINUTE_MS }),
   })
   .refine(({ type }) => type !== 'Ready', {
     error: 'another condition than Ready: scaleDown.unreadyTime is about nodes that are not ready',
@@ -48,8 +30,9 @@ export const sickNodesOfPool = z
     {
       presets: z.array(z.enum(PRESET_NAMES, { error: PRESET }), { error: PRESET }).default([]),
       conditions: z.array(condition, { error: FORMS }).default([]),
-      maximum: wholeNumber(1, MAX_POOL_NODES).default(1),
-      breakerPercent: wholeNumber(1, 100).default(20),
+      remedy: z.enum(['replace'], { error: REMEDY }).default('replace'),
+      maximum: wholeNumber(1, MAX_POOL_NODES).default(USUAL_SICK_LIMITS.maximum),
+      breakerPercent: wholeNumber(1, 100).default(USUAL_SICK_LIMITS.breakerPercent),
     },
     { error: FORMS },
   )
@@ -57,10 +40,9 @@ export const sickNodesOfPool = z
   .transform(({ presets, conditions, maximum, breakerPercent }): SickNodeRules => {
     const stated = conditions.map((each): SickCondition => ({ type: each.type, status: each.status, forMs: each.for }));
     const isStated = ({ type, status }: SickCondition): boolean => stated.some((each) => each.type === type && each.status === status);
-    return { conditions: [...stated, ...presets.flatMap(conditionsOf).filter((each) => !isStated(each))], maximum, breakerPercent };
+    return {
+      conditions: [...stated, ...presets.flatMap((preset) => SICK_PRESETS[preset]).filter((each) => !isStated(each))],
+      maximum,
+      breakerPercent,
+    };
   });
-
-function conditionsOf(preset: (typeof PRESET_NAMES)[number]): readonly SickCondition[] {
-  const named = PRESETS[preset].map((type) => ({ type, status: 'True', forMs: DEFAULT_FOR_MS }));
-  return preset === 'aks' ? [{ ...HEALTH_CHECK, forMs: DEFAULT_FOR_MS }, ...named] : named;
-}

@@ -7,7 +7,7 @@ import type { FileObject } from './files/objects-file.ts';
 import { readPools, type PoolSpec } from './files/pools-file.ts';
 import { defined } from '../../lib/defined.ts';
 import { AutoscalerError, configError } from '../../lib/errors.ts';
-import { conditionText } from '../../domain/repack.ts';
+import { keptConditions } from '../../domain/repack.ts';
 import type { Policy } from '../../domain/policy.ts';
 import { ResourceNames } from '../../domain/resources.ts';
 import { emptyLoopState, reduceObservation } from '../../planning/state/loop-state.ts';
@@ -140,7 +140,7 @@ async function fromFiles(given: PlanSources, manifests: readonly FileObject[], t
   const isTimeless = givenMs === undefined && content.newestMs <= 0 && loaded.schedules.rules.length > 0;
   const nowMs = givenMs ?? (isTimeless ? systemClock.now() : content.newestMs);
   // Objects of the cluster come last: they override manifests of the same name.
-  const conditions = new Set(loaded.nodeGroupOptions.flatMap(({ options }) => (options.sickNodes?.conditions ?? []).map(conditionText)));
+  const conditions = new Set(keptConditions(loaded.nodeGroupOptions));
   const reader = createObjectReader(names, [...manifests.filter(affectsPods), ...objects], { nowMs, taints, conditions, pods: shared });
   const { cluster: present, assumedOwnerKinds, deletedPods } = clusterOf(content, reader);
   const cluster = { ...present, daemonSets: [...present.daemonSets, ...daemonsOf(pools, present)] };

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { SICK_PRESETS } from '../../../src/domain/repack.ts';
 import {
   matchRules,
   optionTagsOf,
@@ -207,6 +208,12 @@ describe('tags: options of a group', () => {
       { ignoreDaemonSetsUtilization: true, zeroOrMax: true, keepsPartOfMax: false },
     ],
     ['a flag that is neither', { zeroormaxnodescaling: 'perhaps' }, {}],
+    [
+      'presets of sick nodes',
+      { sickNodes: 'AKS, gpu' },
+      { sickNodes: { conditions: [...SICK_PRESETS.aks, ...SICK_PRESETS.gpu], maximum: 1, breakerPercent: 20 } },
+    ],
+    ['conditions of sick nodes that are no preset', { sicknodes: 'XIDErrors' }, {}],
     ['unknown keys', { nonsense: '1m' }, {}],
   ])('%s', (_name, given, expected) => {
     expect(optionTagsOf(Object.fromEntries(Object.entries(given).map(([key, value]) => [`${O}${key}`, value])))).toEqual(expected);

@@ -23,6 +23,7 @@ describe('the rules about sick nodes of a pool', () => {
     { given: { conditions: [{ type: 'Ready', status: 'False' }] }, error: 'another condition than Ready' },
     { given: { conditions: [{ type: 'XIDErrors', status: true }] }, error: '"True", "False" or "Unknown", in quotes' },
     { given: { conditions: [{ type: 'XIDErrors', for: '1s' }] }, error: 'of at least 60000 ms' },
+    { given: { presets: ['gpu'], remedy: 'reimage' }, error: 'replace: a node is not reimaged, since AKS supports no such change' },
     { given: { presets: ['gpu'], breakerPercent: 0 }, error: 'a whole number from 1 to 100' },
   ])('refuse $given', ({ given, error }) => {
     expect(JSON.stringify(sickNodesOfPool.safeParse(given).error?.issues.map(({ message }) => message))).toContain(
