@@ -3,7 +3,7 @@
  * notation that is read twice: with plain values for `kubectl apply -k`, and as Helm's expressions for the chart.
  * Must not know files.
  */
-import { CLUSTER_RULES, LEASE_NAME, NAMESPACE_RULES, NOMINATIONS_RULE, type Rule } from '../src/tools/doctor/required-access.ts';
+import { AUTOSCALERS_RULE, CLUSTER_RULES, LEASE_NAME, NAMESPACE_RULES, NOMINATIONS_RULE, type Rule } from '../src/tools/doctor/required-access.ts';
 import { STATUS_NAME } from '../src/planning/explain/scale-up-events.ts';
 import { LEASE_NAMES, NAMES_AFTER_LEASE, STATUS_MAP_NAME } from './extra-args.ts';
 import type { Condition, Json, JsonMap, Lines, Notation } from './notation.ts';
@@ -19,15 +19,20 @@ export { CLUSTER_RULES, NAMESPACE_RULES, type Rule };
 /** The name that the priority expander reads, here and in the Cluster Autoscaler. */
 const PRIORITIES = 'cluster-autoscaler-priority-expander';
 
-/** Only where pods are nominated. The user's configuration may lack the section. */
-const NOMINATIONS: Lines = {
-  helm: [
-    '{{- if get (get (.Values.config | default dict) "scaleUp" | default dict) "nominateNodes" }}',
-    `- ${JSON.stringify(NOMINATIONS_RULE)}`,
-    '{{- end }}',
-  ],
-  plain: ({ config }) => (JSON.stringify(config).includes('"nominateNodes":true') ? [NOMINATIONS_RULE] : []),
-};
+/** Only where the setting is on. The user's configuration may lack the section. */
+function grantedFor(section: string, setting: string, rule: Rule): Lines {
+  return {
+    helm: [
+      `{{- if get (get (.Values.config | default dict) "${section}" | default dict) "${setting}" }}`,
+      `- ${JSON.stringify(rule)}`,
+      '{{- end }}',
+    ],
+    plain: ({ config }) => (JSON.stringify(config).includes(`"${setting}":true`) ? [rule] : []),
+  };
+}
+
+const NOMINATIONS = grantedFor('scaleUp', 'nominateNodes', NOMINATIONS_RULE);
+const AUTOSCALERS = grantedFor('cluster', 'verticalPodAutoscalers', AUTOSCALERS_RULE);
 
 export function rbac(n: Notation): readonly Json[] {
   const subject = { kind: 'ServiceAccount', name: n.serviceAccount, namespace: n.namespace };
@@ -40,7 +45,7 @@ export function rbac(n: Notation): readonly Json[] {
       apiVersion: api,
       kind: 'ClusterRole',
       metadata: cluster,
-      rules: [...CLUSTER_RULES, ...n.lines(NOMINATIONS), ...n.more('rbac.additionalRules')],
+      rules: [...CLUSTER_RULES, ...n.lines(NOMINATIONS), ...n.lines(AUTOSCALERS), ...n.more('rbac.additionalRules')],
     },
     {
       apiVersion: api,

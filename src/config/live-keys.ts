@@ -27,7 +27,7 @@ export const RESTART_KEYS = {
   // Watches of controllers and of the ConfigMap with priority rules, and reads of prices, start with the process.
   scaleUp: ['proactive', 'expanders', 'retailPrices'],
   // The projection of nodes uses them.
-  cluster: ['startupTaints', 'startupTaintPrefixes', 'statusTaints', 'scaleFromUnschedulable'],
+  cluster: ['startupTaints', 'startupTaintPrefixes', 'statusTaints', 'scaleFromUnschedulable', 'verticalPodAutoscalers'],
 } as const satisfies Readonly<Record<string, readonly string[]>>;
 
 /** Whether a dotted key, as the user writes it, is live. */

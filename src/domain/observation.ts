@@ -6,7 +6,7 @@ import type { InstanceKey, NodeGroupId, NodeName } from './ids.ts';
 import type { Node } from './node.ts';
 import type { NodeGroup } from './node-group.ts';
 import type { Pod } from './pod.ts';
-import type { DaemonSet, DisruptionBudget, OwnerStates, PodGroups, ReplicatedWorkload } from './workloads.ts';
+import type { DaemonSet, DisruptionBudget, OwnerStates, PodGroups, ReplicatedWorkload, VerticalPodAutoscalers } from './workloads.ts';
 import type { ErrorKind } from '../lib/errors.ts';
 import type { Schedules } from './schedule-rules.ts';
 import type { CloudQuota, ReservedCapacity } from './quotas-and-prices.ts';
@@ -31,6 +31,8 @@ export interface ClusterView {
   readonly capacity?: CapacityObjects;
   /** Groups of pods that start together. If absent, no pod names one, or the cluster serves none: then each pod starts alone. */
   readonly podGroups?: PodGroups;
+  /** If absent, they are not read: a pod that is created again requests what it does now. */
+  readonly verticalPodAutoscalers?: VerticalPodAutoscalers;
   /** `namespace name -> labels`, for namespace selectors. */
   readonly namespaces: ReadonlyMap<string, Readonly<Record<string, string>>>;
   /** Age of the oldest watch, milliseconds. */

@@ -53,6 +53,23 @@ export const NAMED_CLAIM = '<extended-resources>';
 export const NAMED_DEVICES = 'devices-as-extended-resource';
 export const DEVICE_CLAIMS = 'dynamic-resource-allocation';
 
+/** CPU in millicores, memory in bytes. */
+export type Size = Readonly<Record<'cpu' | 'memory', number>>;
+
+/** What the containers of a pod request, each for itself. */
+export interface ContainerSizes {
+  readonly running: readonly ContainerSize[];
+  /** What its init containers need beyond all that. */
+  readonly starting: Size;
+}
+
+export interface ContainerSize {
+  readonly name: string;
+  readonly requests: Size;
+  /** The largest safe number without a limit. */
+  readonly limits: Size;
+}
+
 /**
  * Everything that scheduling reads of a pod. Interned by content: the replicas of one workload share one shape. Predicates therefore run
  * once per shape and node, and 150,000 pods hold a few thousand shapes.
@@ -64,6 +81,10 @@ export interface PodShape {
   readonly labels: Labels;
   /** The effective request (containers, init containers, sidecars, overhead). One pod is counted in `pods`. */
   readonly requests: Resources;
+  /** Only known if VerticalPodAutoscalers are read, and absent if none can change what the pod requests. */
+  readonly containers?: ContainerSizes;
+  /** The VerticalPodAutoscaler that gives the pod these requests when it is created again. If absent, the pod has them now. */
+  readonly sizedBy?: string;
   readonly nodeSelector: Labels;
   /** OR'ed terms. undefined means no required node affinity. An empty list matches nothing. */
   readonly nodeAffinity: readonly NodeSelectorTerm[] | undefined;

@@ -223,6 +223,8 @@ export interface ClusterPolicy {
   readonly scaleFromUnschedulable: boolean;
   /** Whether a zone in which most nodes are unready is avoided, and removals in the others wait. */
   readonly avoidDownZones: boolean;
+  /** Whether VerticalPodAutoscalers are read: evicted pods come back with what these give them. */
+  readonly verticalPodAutoscalers: boolean;
 }
 
 /** Objects that request, reserve and limit capacity; all off by default, as in the Cluster Autoscaler. */

@@ -1,5 +1,5 @@
 import type { LabelSelector } from './labels.ts';
-import type { Controller, Pod, PodShape } from './pod.ts';
+import type { Controller, Pod, PodShape, Size } from './pod.ts';
 
 /** A PodDisruptionBudget, reduced to what a drain needs. */
 export interface DisruptionBudget {
@@ -181,3 +181,22 @@ export function membershipOf({ namespace, shape }: Pick<Pod, 'namespace' | 'shap
 export function podGroupKey(namespace: string, name: string): string {
   return `${namespace}/${name}`;
 }
+
+/** Gives pods their requests when they are created: a VerticalPodAutoscaler of a mode in which it does. */
+export interface VerticalPodAutoscaler {
+  readonly namespace: string;
+  readonly name: string;
+  readonly createdAtMs: number;
+  readonly target: { readonly kind: string; readonly name: string };
+  /** By container. Empty if there is no recommendation. */
+  readonly containers: Readonly<Record<string, ContainerTarget>>;
+}
+
+/** What a container will request. An absent resource stays as its template has it. */
+export interface ContainerTarget extends Partial<Size> {
+  /** Not more than its limit, which stays. If absent, its limit follows. */
+  readonly withinLimit?: true;
+}
+
+/** By `namespace/kind/name` of the workload: the one that its pods heed. */
+export type VerticalPodAutoscalers = ReadonlyMap<string, VerticalPodAutoscaler>;

@@ -71,6 +71,7 @@ export async function connectKubernetes(deps: KubernetesDeps): Promise<Kubernete
     rest,
     followWorkloads: options.followWorkloads === true,
     readsPreferences: options.readsPreferences === true,
+    readsAutoscalers: options.readsAutoscalers === true,
     ...defined({
       taints: options.taints,
       conditions: options.conditions,

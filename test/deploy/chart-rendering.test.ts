@@ -125,9 +125,10 @@ describe.skipIf(helm === undefined)('the chart, rendered by Helm', () => {
     [{}, 0],
     [{ config: { scaleUp: { nominateNodes: false } } }, 0],
     [{ config: { scaleUp: { nominateNodes: true } } }, 1],
-  ])('grants the right to nominate pods only where that is on: %j', (values, rules) => {
+    [{ config: { cluster: { verticalPodAutoscalers: true } } }, 1],
+  ])('grants rights that a setting needs only where that is on: %j', (values, rules) => {
     const { text, error } = render(['example'], JSON.stringify(values));
-    expect([error, text.split('pods/status').length - 1]).toEqual(['', rules]);
+    expect([error, text.split(/pods\/status|"verticalpodautoscalers"/).length - 1]).toEqual(['', rules]);
   });
 
   it('replaces the pods for a setting that needs a restart, and not for one that applies to a running daemon', () => {

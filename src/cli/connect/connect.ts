@@ -66,6 +66,7 @@ export async function connectBoth(input: ConnectInput): Promise<Connections> {
       ...config.kubernetes,
       followWorkloads: config.policy.scaleUp.proactive,
       readsPreferences: config.policy.scaleUp.expanders.includes('preferences'),
+      readsAutoscalers: config.policy.cluster.verticalPodAutoscalers,
       taints: config.policy.cluster.taints,
       conditions,
       ...capacityOf(config),

@@ -17,6 +17,7 @@ export const cluster = z
     maxNodeStartupTime: duration(15 * MINUTE_MS),
     scaleUpFromZero: flag(true),
     avoidDownZones: flag(false),
+    verticalPodAutoscalers: flag(false),
     scaleFromUnschedulable: flag(false),
     startupTaints: z.array(text('a taint'), { error: 'a list of taints' }).default([]),
     startupTaintPrefixes: z.array(text('a taint prefix'), { error: 'a list of taint prefixes' }).default([]),
@@ -29,6 +30,7 @@ export const cluster = z
     maxStartupMs: given.maxNodeStartupTime,
     scaleUpFromZero: given.scaleUpFromZero,
     avoidDownZones: given.avoidDownZones,
+    verticalPodAutoscalers: given.verticalPodAutoscalers,
     scaleFromUnschedulable: given.scaleFromUnschedulable,
     taints: { startup: given.startupTaints, startupPrefixes: given.startupTaintPrefixes, status: given.statusTaints },
   }));

@@ -53,6 +53,8 @@ export interface KubernetesOptions {
   readonly spreadDefaults?: SpreadDefaults;
   /** Whether to read the node affinity that pods prefer. If absent, it is not read. */
   readonly readsPreferences?: boolean;
+  /** Whether to read VerticalPodAutoscalers. If absent, they are not read. */
+  readonly readsAutoscalers?: boolean;
   /** Taints of nodes that are still starting. If absent, only the built-in ones count. */
   readonly taints?: TaintRules;
   /** The conditions of nodes to keep, as `type=status`. It may change while the process runs. If absent, none. */

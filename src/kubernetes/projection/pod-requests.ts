@@ -2,18 +2,55 @@
  * The effective request of a pod, as the scheduler computes it (Kubernetes documentation: init containers, sidecar
  * containers, pod overhead, pod-level resources, in-place resize).
  */
-import { PODS, largest, noResources, plus, type ResourceNames, type Resources } from '../../domain/resources.ts';
+import type { ContainerSizes, Size } from '../../domain/pod.ts';
+import { CPU, MEMORY, PODS, largest, noResources, plus, type ResourceNames, type Resources } from '../../domain/resources.ts';
 import type { ContainerJson, ContainerStatusJson, PodJson, Quantities, ResourcesJson } from '../api/core-json.ts';
 
 /** Includes one in `pods`. @throws AutoscalerError `config` on an invalid quantity. */
 export function effectiveRequest(pod: PodJson, names: ResourceNames): Resources {
+  const { running, starting } = partsOf(pod, names);
+  const total = withPodLevel(largest(running, starting), pod, names);
+  const withOverhead = plus(total, names.parse(pod.spec?.overhead ?? {}));
+  withOverhead[PODS] = 1;
+  return withOverhead;
+}
+
+/** undefined: the pod requests as a whole, whatever its containers do. @throws AutoscalerError `config` on an invalid quantity. */
+export function containerSizes(pod: PodJson, names: ResourceNames): ContainerSizes | undefined {
+  const { resources, containers = [] } = pod.spec ?? {};
+  if (Object.keys(requestsOf(resources)).length > 0) return undefined;
+  const { running, starting, each } = partsOf(pod, names);
+  return {
+    running: containers.map(({ name = '', resources: own }, index) => {
+      const limits = names.parse(own?.limits ?? {});
+      const limitOf = (at: number): number => ((limits[at] ?? 0) === 0 ? Number.MAX_SAFE_INTEGER : (limits[at] ?? 0));
+      return { name, requests: sizeOf(each[index]), limits: { cpu: limitOf(CPU), memory: limitOf(MEMORY) } };
+    }),
+    starting: sizeOf(largest(starting, running).map((amount, index) => amount - (running[index] ?? 0))),
+  };
+}
+
+function sizeOf(resources: Resources | undefined): Size {
+  return { cpu: resources?.[CPU] ?? 0, memory: resources?.[MEMORY] ?? 0 };
+}
+
+interface PartialRequests {
+  /** All that runs at once. */
+  readonly running: Resources;
+  /** The most that runs before. */
+  readonly starting: Resources;
+  /** By container. */
+  readonly each: readonly Resources[];
+}
+
+function partsOf(pod: PodJson, names: ResourceNames): PartialRequests {
   const spec = pod.spec ?? {};
   const infeasible = isResizeInfeasible(pod);
   const requestOf = (container: ContainerJson, statuses: readonly ContainerStatusJson[] | undefined): Resources =>
     containerRequest({ container, status: statuses?.find((status) => status.name === container.name), infeasible, names });
 
-  let running = noResources();
-  for (const container of spec.containers ?? []) running = plus(running, requestOf(container, pod.status?.containerStatuses));
+  const each = (spec.containers ?? []).map((container) => requestOf(container, pod.status?.containerStatuses));
+  let running = each.reduce(plus, noResources());
   let sidecars = noResources();
   let starting = noResources();
   for (const container of spec.initContainers ?? []) {
@@ -28,10 +65,7 @@ export function effectiveRequest(pod: PodJson, names: ResourceNames): Resources 
       starting = largest(starting, plus(sidecars, request));
     }
   }
-  const total = withPodLevel(largest(running, starting), pod, names);
-  const withOverhead = plus(total, names.parse(spec.overhead ?? {}));
-  withOverhead[PODS] = 1;
-  return withOverhead;
+  return { running, starting, each };
 }
 
 /** A limit without a request is a request of the same size: the API server sets it in pods, but not in templates. */

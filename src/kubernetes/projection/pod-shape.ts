@@ -12,7 +12,7 @@ import { attachResource, noResources, plus, PODS, type ResourceNames, type Resou
 import { AZURE_DISK_DRIVER } from '../../domain/volumes.ts';
 import type { ContainerJson, ContainerStatusJson, PodJson, PodSpecJson } from '../api/core-json.ts';
 import { WeakInterner } from '../watch/interner.ts';
-import { effectiveRequest, requestsOf } from './pod-requests.ts';
+import { containerSizes, effectiveRequest, requestsOf } from './pod-requests.ts';
 import { disksOf, loneDisksOf, placesPod } from './pod-volumes.ts';
 import { BY_CLASS } from './devices.ts';
 import { affinityTerms, nodeSelectorTerm, spreadConstraints, toleration } from './selectors.ts';
@@ -25,6 +25,8 @@ export interface SoftOptions {
   readonly spread?: boolean;
   /** The node affinity and the spread that it prefers. */
   readonly affinity?: boolean;
+  /** What each container requests. */
+  readonly containers?: boolean;
 }
 
 /** Gives each pod its shape, and keeps the shapes seen. */
@@ -126,8 +128,7 @@ export function projectShape(pod: PodJson, names: ResourceNames, soft: SoftOptio
     tolerations: (spec.tolerations ?? []).map(toleration),
     hostPorts: hostPorts(spec),
     topologySpread: spreadConstraints(spec.topologySpreadConstraints ?? [], labels),
-    ...(soft.spread === true ? ownSpread(spec) : {}),
-    ...(soft.affinity === true ? { ...preferred(spec), ...softSpread(spec, labels) } : {}),
+    ...softRules(spec, labels, soft),
     podAffinity: affinityTerms(spec.affinity?.podAffinity?.requiredDuringSchedulingIgnoredDuringExecution, { namespace, labels }),
     podAntiAffinity: affinityTerms(spec.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution, { namespace, labels }),
     priority: spec.priority,
@@ -137,6 +138,7 @@ export function projectShape(pod: PodJson, names: ResourceNames, soft: SoftOptio
     ...loneDisks(spec),
     ...deviceClaims(spec),
     ...gangOf(spec),
+    ...containersOf(pod, names, broken.length === 0 ? soft : {}),
   };
   // Resources by name, so that the key is the same in a replay, where names may get other indexes.
   const byName = Object.entries(names.toRecord(requests)).sort(compareBy(([key]) => key));
@@ -161,6 +163,21 @@ function requestsOrNone(
 function withDisks(requests: Resources, { spec = {} }: PodJson, names: ResourceNames): Resources {
   const disks = disksOf(spec.volumes ?? []).length;
   return disks === 0 ? requests : plus(requests, names.fromRecord({ [attachResource(AZURE_DISK_DRIVER)]: disks }));
+}
+
+function containersOf(pod: PodJson, names: ResourceNames, { containers }: SoftOptions): Pick<PodShape, 'containers'> {
+  return containers === true ? defined({ containers: containerSizes(pod, names) }) : {};
+}
+
+function softRules(
+  spec: PodSpecJson,
+  labels: Labels,
+  { spread, affinity }: SoftOptions,
+): Pick<PodShape, 'ownSpread' | 'preferred' | 'softSpread'> {
+  return {
+    ...(spread === true ? ownSpread(spec) : {}),
+    ...(affinity === true ? { ...preferred(spec), ...softSpread(spec, labels) } : {}),
+  };
 }
 
 function ownSpread({ topologySpreadConstraints }: PodSpecJson): Pick<PodShape, 'ownSpread'> {

@@ -33,6 +33,8 @@ interface ReaderDeps extends Omit<ReflectorDeps, 'resource' | 'path' | 'table'> 
   readonly spreadDefaults?: SpreadDefaults;
   /** Whether the node affinity that pods prefer is read. */
   readonly readsPreferences?: boolean;
+  /** Whether VerticalPodAutoscalers are read. */
+  readonly readsAutoscalers?: boolean;
   /** The conditions of nodes to keep, as `type=status`. It may change. If absent, none. */
   readonly conditions?: ReadonlySet<string>;
   /** Whether the views include the number of pods that controllers want. */
@@ -66,6 +68,7 @@ export class WatchedClusterReader implements ClusterReader {
       now: () => deps.clock.now(),
       spreadDefaults: deps.spreadDefaults,
       readsPreferences: deps.readsPreferences,
+      readsAutoscalers: deps.readsAutoscalers,
     });
     this.#workloads = deps.followWorkloads === true ? new WatchedWorkloads(deps) : undefined;
     const { capacity: options } = deps;

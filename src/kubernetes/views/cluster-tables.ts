@@ -3,7 +3,7 @@ import type { Node } from '../../domain/node.ts';
 import type { ClusterView } from '../../domain/observation.ts';
 import type { Pod, SpreadDefaults } from '../../domain/pod.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
-import type { DaemonSet, DisruptionBudget } from '../../domain/workloads.ts';
+import type { DaemonSet, DisruptionBudget, VerticalPodAutoscaler } from '../../domain/workloads.ts';
 import type { ObjectJson } from '../api/core-json.ts';
 import { byName, isOver, PodIndex } from './pod-index.ts';
 import { createNodeProjection, projectNode, type NodeRules, type NodeProjection, type NodeProjectionListener } from '../projection/node.ts';
@@ -23,15 +23,18 @@ import {
 } from '../projection/storage.ts';
 import { projectUnreadableNode, projectUnreadablePod } from '../projection/unreadable.ts';
 import { projectBudget, projectDaemonSet } from '../projection/workloads.ts';
+import { byTarget, projectVerticalPodAutoscaler } from '../projection/vertical-pod-autoscalers.ts';
 import type { Source } from '../watch/reflector-options.ts';
 import { Table } from '../watch/object-table.ts';
 import { compareBy } from '../../lib/comparison.ts';
+import { defined } from '../../lib/defined.ts';
 
 type Views = Omit<ClusterView, 'stalenessMs'>;
 type Labels = Readonly<Record<string, string>>;
 
 const namespacedName = ({ metadata }: ObjectJson): string => `${metadata?.namespace ?? 'default'}/${metadata?.name ?? ''}`;
 const uidOf = (object: ObjectJson): string => object.metadata?.uid ?? namespacedName(object);
+const AUTOSCALERS = '/apis/autoscaling.k8s.io/v1/verticalpodautoscalers';
 const nameOf = ({ metadata }: ObjectJson): string => metadata?.name ?? '';
 
 /** Why parts of the view may be wrong. */
@@ -45,6 +48,8 @@ interface TablesOptions {
   readonly spreadDefaults?: SpreadDefaults | undefined;
   /** Whether the node affinity that pods prefer is read. */
   readonly readsPreferences?: boolean | undefined;
+  /** Whether VerticalPodAutoscalers are read. */
+  readonly readsAutoscalers?: boolean | undefined;
 }
 
 /** Holds the state of the cluster. Views share what did not change instead of copying it. */
@@ -68,19 +73,32 @@ export class ReflectedCluster {
   readonly #csiNodes = new Table({ keyOf: nameOf, project: (object) => projectCsiNode(object) });
   readonly #csiDrivers = new Table({ keyOf: nameOf, project: (object) => projectCsiDriver(object) });
   readonly #capacities = new Table({ keyOf: namespacedName, project: (object) => projectStorageCapacity(object as StorageCapacityJson) });
+  /** undefined: they are not read. */
+  readonly #autoscalers: Table<VerticalPodAutoscaler | undefined> | undefined;
   readonly #storage: KnownStorage;
   readonly #devices: WatchedDevices;
   readonly #spread: DefaultSpread;
-  #views: { nodes: Views['nodes']; daemonSets: Views['daemonSets']; budgets: Views['disruptionBudgets']; namespaces: Views['namespaces'] } =
-    {
-      nodes: new Map(),
-      daemonSets: [],
-      budgets: [],
-      namespaces: new Map(),
-    };
+  #views: {
+    nodes: Views['nodes'];
+    daemonSets: Views['daemonSets'];
+    budgets: Views['disruptionBudgets'];
+    namespaces: Views['namespaces'];
+    autoscalers?: Views['verticalPodAutoscalers'];
+  } = {
+    nodes: new Map(),
+    daemonSets: [],
+    budgets: [],
+    namespaces: new Map(),
+  };
 
   constructor(names: ResourceNames, options: TablesOptions = {}) {
-    const { onUnreadableNode = () => undefined, rules = {}, now = () => 0, spreadDefaults = new Map(), readsPreferences = false } = options;
+    const { onUnreadableNode = () => undefined, rules = {}, now = () => 0, spreadDefaults = new Map() } = options;
+    const { readsPreferences = false, readsAutoscalers = false } = options;
+    if (readsAutoscalers)
+      this.#autoscalers = new Table({
+        keyOf: uidOf,
+        project: (object) => projectVerticalPodAutoscaler(object),
+      });
     this.#spread = new DefaultSpread(spreadDefaults);
     const tables = {
       claims: this.#claims.items,
@@ -92,7 +110,11 @@ export class ReflectedCluster {
     };
     this.#storage = new KnownStorage(tables, names);
     this.#devices = new WatchedDevices(names);
-    this.podProjection = createPodProjection(names, { spread: spreadDefaults.size > 0, affinity: readsPreferences });
+    this.podProjection = createPodProjection(names, {
+      spread: spreadDefaults.size > 0,
+      affinity: readsPreferences,
+      containers: readsAutoscalers,
+    });
     this.nodeProjection = createNodeProjection(names, onUnreadableNode, rules, now);
     this.#pods = new Table({
       keyOf: uidOf,
@@ -135,6 +157,17 @@ export class ReflectedCluster {
         table: this.#capacities,
         onlyFor: 'room',
       },
+      ...(this.#autoscalers === undefined
+        ? []
+        : [
+            {
+              resource: 'verticalpodautoscalers',
+              path: AUTOSCALERS,
+              table: this.#autoscalers,
+              onlyFor: 'sizes',
+              mayBeAbsent: true,
+            } as const,
+          ]),
       ...this.#devices.sources(),
       ...this.#spread.sources(),
     ];
@@ -162,8 +195,14 @@ export class ReflectedCluster {
       daemonSets: kept.daemonSets,
       disruptionBudgets: kept.budgets,
       namespaces: kept.namespaces,
+      ...defined({ verticalPodAutoscalers: this.#byTarget() }),
     });
     return this.#spread.resolve(this.#devices.resolve(view, troubles.devices), troubles.spread);
+  }
+
+  #byTarget(): Views['verticalPodAutoscalers'] {
+    if (this.#autoscalers?.takeChanged() === true) this.#views.autoscalers = byTarget(this.#autoscalers.items.values());
+    return this.#views.autoscalers;
   }
 
   onUnschedulable(listener: (pod: Pod) => void): () => void {

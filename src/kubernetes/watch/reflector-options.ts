@@ -62,9 +62,10 @@ export interface Source {
   /**
    * The only pods that need this resource. Without it these pods wait, and nothing else does. `volumes`: pods with
    * volumes. `room`: pods whose volumes are created only where the driver has room. `devices`: pods with device claims.
-   * `spread`: pods that a profile of kube-scheduler spreads by default. `device-taints`: none. A role of before these rules may refuse them, and
+   * `spread`: pods that a profile of kube-scheduler spreads by default. `sizes`: pods that are created again; without them, they count with what they request now.
+   * `device-taints`: none. A role of before these rules may refuse them, and
    * without them a pod waits for a device at worst.
    */
-  readonly onlyFor?: 'volumes' | 'room' | 'devices' | 'spread' | 'device-taints';
+  readonly onlyFor?: 'volumes' | 'room' | 'devices' | 'spread' | 'device-taints' | 'sizes';
   readonly mayBeAbsent?: true;
 }

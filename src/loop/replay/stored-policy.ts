@@ -69,6 +69,7 @@ const CLUSTER: ClusterPolicy = {
   taints: {},
   scaleFromUnschedulable: false,
   avoidDownZones: false,
+  verticalPodAutoscalers: false,
 };
 
 const CAPACITY: CapacityPolicy = {

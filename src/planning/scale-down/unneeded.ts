@@ -1,6 +1,7 @@
 import { podName, type NodeName } from '../../domain/ids.ts';
 import { compareText } from '../../lib/comparison.ts';
 import { isWhole } from '../../domain/node-group.ts';
+import type { ClusterView } from '../../domain/observation.ts';
 import type { UnremovableNode } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { ScaleDownPolicy } from '../../domain/policy.ts';
@@ -8,6 +9,7 @@ import { checkNodeDrain } from '../../scheduling/drainability/drainability.ts';
 import type { SlicedWork } from '../../lib/slices.ts';
 import type { Snapshot } from '../../scheduling/snapshot/snapshot.ts';
 import { nodeListFacts } from '../facts/node-list-facts.ts';
+import { allRecreated, asRecreated, recreatedSize } from '../facts/recreated-pods.ts';
 import { awaitsSuccessor, isReservation, roomOwner } from '../state/assumed-pods.ts';
 import type { Candidate, Eligibility } from './eligibility.ts';
 import type { ScaleDownContext } from './plan-context.ts';
@@ -109,7 +111,7 @@ export function placePodsOfDrainingNodes(context: ScaleDownContext, destinations
       (pod) => awaitsSuccessor(pod, nowMs) && !isReservation(pod),
     );
     if (moving.length === 0) continue;
-    const result = simulateRemoval(present.node, moving, context.snapshot, destinations);
+    const result = simulateRemoval(present.node, allRecreated(moving, context.observation.cluster), context.snapshot, destinations);
     if ('destinations' in result) for (const place of result.destinations) reserved.add(place);
   }
   return reserved;
@@ -124,23 +126,32 @@ function placeSuccessors({ observation, state, snapshot }: ScaleDownContext, des
   const closed = nodeListFacts(cluster.nodes).names.filter((name) => !destinations.has(name) && !state.deleting.has(name));
   return closed.flatMap((name) => {
     const ending = (snapshot.get(name)?.pods ?? []).filter((pod) => pod.deletionAtMs !== undefined && awaitsSuccessor(pod, nowMs));
-    return ending.flatMap((pod) => moveToDestination(pod, name, snapshot, destinations) ?? []);
+    return ending.flatMap((pod) => moveToDestination(pod, name, { snapshot, destinations, cluster }) ?? []);
   });
 }
 
-function moveToDestination(pod: Pod, from: NodeName, snapshot: Snapshot, destinations: ReadonlySet<NodeName>): NodeName | undefined {
+interface SuccessorInput {
+  readonly snapshot: Snapshot;
+  readonly destinations: ReadonlySet<NodeName>;
+  readonly cluster: ClusterView;
+}
+
+function moveToDestination(pod: Pod, from: NodeName, { snapshot, destinations, cluster }: SuccessorInput): NodeName | undefined {
   snapshot.removePod(pod, from);
-  const place = snapshot.findNode(pod, (name) => destinations.has(name));
-  snapshot.addPod(pod, place ?? from);
+  const successor = asRecreated(pod, cluster);
+  const place = snapshot.findNode(successor, (name) => destinations.has(name));
+  snapshot.addPod(place === undefined ? pod : successor, place ?? from);
   return place;
 }
 
-/** Earlier simulations may have placed more pods on the node: they have to move again. */
+/** As they come back. Earlier simulations may have placed more pods on the node: they have to move again. */
 export function movableNow(candidate: Candidate, context: ScaleDownContext): readonly Pod[] {
+  const { cluster } = context.observation;
   const pods = context.snapshot.get(candidate.node.name)?.pods;
-  if (pods === undefined) return candidate.drain.movable;
+  if (pods === undefined) return allRecreated(candidate.drain.movable, cluster);
   const real = pods.filter((pod) => !isReservation(pod));
-  return [...checkNodeDrain(real, context.drainOn(candidate.node.name)).movable, ...pods.filter(isReservation)];
+  // guard: pods that a removal evicts need places for what their VerticalPodAutoscalers give them
+  return [...allRecreated(checkNodeDrain(real, context.drainOn(candidate.node.name)).movable, cluster), ...pods.filter(isReservation)];
 }
 
 function noPlaceFor(candidate: Candidate, unplaced: Pod, context: ScaleDownContext): UnremovableNode {
@@ -154,7 +165,7 @@ function noPlaceFor(candidate: Candidate, unplaced: Pod, context: ScaleDownConte
   return {
     ...known,
     reason: 'NoPlaceToMovePods',
-    blocker: { pod: podName(unplaced), reason: 'NoPlaceFound', detail: 'fits on no other node' },
+    blocker: { pod: podName(unplaced), reason: 'NoPlaceFound', detail: `fits on no other node${recreatedSize(unplaced)}` },
   };
 }
 

@@ -30,8 +30,10 @@ export interface PodsToPlace extends PodsToPlan {
   readonly booked: readonly Pod[];
   /** Pending pods of DaemonSets: they cause no increase, but take room on present nodes like all other pods. */
   readonly daemons: readonly Pod[];
-  /** Pods of nodes that are about to go. */
+  /** Pods of nodes that are about to go, as they come back. */
   readonly displaced: readonly Pod[];
+  /** The same pods as they are. */
+  readonly leaving: readonly Pod[];
 }
 
 /** One per plan: what does not change while pods are placed. */

@@ -41,6 +41,7 @@ import { bestPlanByPriority, isPlaced, isUnplaced, splitByPriority } from './pod
 import { inTurns } from './pods/search-order.ts';
 import { withoutUnallocatableClaims } from './pods/unallocatable-claims.ts';
 import { factsOf } from './pods/pod-list-facts.ts';
+import { allRecreated } from '../facts/recreated-pods.ts';
 import { byPrecedence, isExpendable } from './pods/unschedulable-pods.ts';
 
 const OTHER_TURN = 'this loop plans a ProvisioningRequest';
@@ -102,12 +103,14 @@ function explainUpcoming({ input, upcoming, pods }: ScaleUpContext, snapshot: Cl
 
 function podsToPlace(input: ScaleUpInput, toPlan: PodsToPlan): PodsToPlace {
   const { observation, policy, request } = input;
+  const leaving = displacedPods(observation, leavingNodes(input));
   return {
     ...toPlan,
+    leaving,
     pods: toPlan.pods.toSorted(byPrecedence),
     booked: policy.capacity.requests ? bookedPods(observation, request?.granted) : [],
     daemons: [...toPlan.ignored].filter(([, verdict]) => isDaemonVerdict(verdict)).map(([pod]) => pod),
-    displaced: displacedPods(observation, leavingNodes(input)),
+    displaced: allRecreated(leaving, observation.cluster),
   };
 }
 
@@ -259,14 +262,14 @@ function mayGrow({ request, observation }: ScaleUpInput): boolean {
 }
 
 /** Removes bound pods that may be preempted, and places the pods that wait for a preempted place. */
-function makeRoom({ input, pods: { displaced } }: ScaleUpContext, snapshot: ClusterSnapshot): void {
+function makeRoom({ input, pods }: ScaleUpContext, snapshot: ClusterSnapshot): void {
   const { observation, policy } = input;
-  for (const pod of displaced) if (pod.nodeName !== undefined) snapshot.removePod(pod, pod.nodeName);
-  const gone = new Set(displaced);
-  for (const [node, pods] of observation.cluster.podsByNode) {
+  for (const pod of pods.leaving) if (pod.nodeName !== undefined) snapshot.removePod(pod, pod.nodeName);
+  const gone = new Set(pods.leaving);
+  for (const [node, present] of observation.cluster.podsByNode) {
     if (!observation.cluster.nodes.has(node)) continue;
-    if (factsOf(pods).lowestPriority >= policy.scaleUp.expendablePriorityCutoff) continue;
-    for (const pod of pods) if (isExpendable(pod, policy.scaleUp) && !gone.has(pod)) snapshot.removePod(pod, node);
+    if (factsOf(present).lowestPriority >= policy.scaleUp.expendablePriorityCutoff) continue;
+    for (const pod of present) if (isExpendable(pod, policy.scaleUp) && !gone.has(pod)) snapshot.removePod(pod, node);
   }
   for (const { pod, node } of nominatedPods(input)) snapshot.addPod(pod, node);
 }

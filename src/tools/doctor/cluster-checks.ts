@@ -8,6 +8,7 @@ import { STATUS_NAME } from '../../planning/explain/scale-up-events.ts';
 import { tagScaleSetCommand } from './azure-checks.ts';
 import { failed, ok, skipped, warning, type Check } from './check.ts';
 import {
+  AUTOSCALERS_RULE,
   CLUSTER_RULES,
   LEASE_NAME,
   NAMESPACE_RULES,
@@ -57,6 +58,7 @@ export async function accessChecks(
     ...(policy.capacity.podDryRun ? [POD_DRY_RUN_RULE] : []),
     ...(kubernetes.spreadDefaults.size > 0 ? [SERVICES_RULE] : []),
     ...(policy.scaleUp.nominateNodes ? [NOMINATIONS_RULE] : []),
+    ...(policy.cluster.verticalPodAutoscalers ? [AUTOSCALERS_RULE] : []),
   ];
   const accesses = [...requiredAccesses(kubernetes), ...expand(more, '')];
   try {

@@ -61,6 +61,13 @@ export const SERVICES_RULE: Rule = { apiGroups: [''], resources: ['services'], v
 /** Needed only with `scaleUp.nominateNodes`. The chart grants it where that is on. */
 export const NOMINATIONS_RULE: Rule = { apiGroups: [''], resources: ['pods/status'], verbs: ['patch'] };
 
+/** Needed only with `cluster.verticalPodAutoscalers`. The chart grants it where that is on. */
+export const AUTOSCALERS_RULE: Rule = {
+  apiGroups: ['autoscaling.k8s.io'],
+  resources: ['verticalpodautoscalers'],
+  verbs: ['list', 'watch'],
+};
+
 /** Needed only with `capacity.podDryRun`. The manifests do not grant it: it lets its owner run any pod. */
 export const POD_DRY_RUN_RULE: Rule = { apiGroups: [''], resources: ['pods'], verbs: ['create'] };
 

@@ -11,6 +11,7 @@ import type { DaemonSetJson, DisruptionBudgetJson, NodeJson, ObjectJson } from '
 import { projectClaimTemplate, projectDeviceClass, projectResourceClaim, projectSlice } from '../../kubernetes/projection/devices.ts';
 import { createNodeProjection, projectNode } from '../../kubernetes/projection/node.ts';
 import { createPodProjection, type PodProjection } from '../../kubernetes/projection/pod.ts';
+import { byTarget, projectVerticalPodAutoscaler } from '../../kubernetes/projection/vertical-pod-autoscalers.ts';
 import { projectPodGroup, projectWorkloadGroups } from '../../kubernetes/projection/pod-groups.ts';
 import {
   projectClaim,
@@ -162,6 +163,7 @@ export function clusterOf(
     namespaces: new Map(namespaces.map(({ metadata: { name, labels } }) => [name, { ...labels, [NAMESPACE_NAME]: name }])),
     stalenessMs: 0,
     ...podGroupsOf(objects),
+    ...autoscalersOf(objects),
   };
   for (const pod of [...view.pendingPods, ...[...view.podsByNode.values()].flat()]) reader.storage.podChanged(undefined, pod);
   const { states: owners, missing } = ownersOf({ objects, kinds }, view.podsByNode.values());
@@ -178,6 +180,12 @@ function podGroupsOf(objects: readonly FileObject[]): Pick<ClusterView, 'podGrou
     ...ofKind(objects, 'PodGroup').flatMap((json) => projectPodGroup(json as ObjectJson)),
   ];
   return groups.length === 0 ? {} : { podGroups: { groups: new Map(groups) } };
+}
+
+/** Without any in the file, pods come back as they are. */
+function autoscalersOf(objects: readonly FileObject[]): Pick<ClusterView, 'verticalPodAutoscalers'> {
+  const all = byTarget(ofKind(objects, 'VerticalPodAutoscaler').map((json) => projectVerticalPodAutoscaler(json as ObjectJson)));
+  return all.size === 0 ? {} : { verticalPodAutoscalers: all };
 }
 
 /** A file has no history: a ready node counts as ready for long. */

@@ -133,7 +133,10 @@ async function fromFiles(given: PlanSources, manifests: readonly FileObject[], t
   const loaded = loadPolicy(config, { pricedElsewhere: arePriced, readFile: terminal.readFile });
   const taints = loaded.policy.cluster?.taints;
   const givenMs = given.now === undefined ? undefined : timeOf(given.now);
-  const shared = createPodProjection(names, { affinity: loaded.policy.scaleUp.expanders.includes('preferences') });
+  const shared = createPodProjection(names, {
+    affinity: loaded.policy.scaleUp.expanders.includes('preferences'),
+    containers: loaded.policy.cluster.verticalPodAutoscalers,
+  });
   const content = await readCluster(clusterFile, new ObjectCollector(shared), terminal);
   const { objects } = content;
   // Rules at the epoch are of no use.

@@ -3,6 +3,18 @@ import type { GuardTable } from './guard.ts';
 
 export const REMOVAL_GUARDS: readonly GuardTable[] = [
   {
+    test: 'test/scenarios/vertical-pod-autoscalers.test.ts',
+    guards: [
+      {
+        title: 'pods that a removal evicts need places for what their VerticalPodAutoscalers give them',
+        change: [
+          'allRecreated(checkNodeDrain(real, context.drainOn(candidate.node.name)).movable, cluster)',
+          'checkNodeDrain(real, context.drainOn(candidate.node.name)).movable',
+        ],
+      },
+    ],
+  },
+  {
     test: 'test/loop/scale-down/deletion-taint.test.ts',
     quick: true,
     guards: [

@@ -4,7 +4,7 @@ import type { Access, KubernetesDiagnosis } from '../../../src/kubernetes/diagno
 import { accessChecks } from '../../../src/tools/doctor/cluster-checks.ts';
 import { configOf } from '../../config/support.ts';
 
-const OPTIONAL = ['patch pods/status', 'create pods', 'watch services'];
+const OPTIONAL = ['patch pods/status', 'create pods', 'watch services', 'list verticalpodautoscalers'];
 const textOf = ({ verb, resource, subresource }: Access): string => `${verb} ${resource}${subresource === '' ? '' : `/${subresource}`}`;
 
 /** A cluster that grants all rights but the optional ones. */
@@ -27,6 +27,11 @@ describe('doctor', () => {
   it.each([
     { on: 'a plain configuration', yaml: '{}', named: [] },
     { on: 'nominations', yaml: 'scaleUp: {nominateNodes: true}', named: ['missing permission: patch pods/status'] },
+    {
+      on: 'VerticalPodAutoscalers',
+      yaml: 'cluster: {verticalPodAutoscalers: true}',
+      named: ['missing permission: list verticalpodautoscalers.autoscaling.k8s.io'],
+    },
     { on: 'dry runs of pods', yaml: 'capacity: {podDryRun: true}', named: ['missing permission: create pods'] },
     {
       on: 'required default constraints',

@@ -30,6 +30,7 @@ import { startVolumeController } from './controllers/volume-controller.ts';
 import { ApiServer, type JournalEntry } from './http/server.ts';
 import { startScheduler } from './scheduler/scheduler.ts';
 import { seedCluster } from './seed.ts';
+import { withInjected } from './store/admission.ts';
 import { createApi, placeOf, type Api } from './store/api.ts';
 import { typedBody } from './store/field-types.ts';
 import { evict } from './store/eviction.ts';
@@ -37,6 +38,7 @@ import type { EventObject, KubeObject, NodeObject, ObjectDraft, PodObject, Quant
 import { storedType, type ResourceType } from './store/resource-types.ts';
 import { admitDefined } from './schemas/definitions.ts';
 import { KindTable } from './schemas/kind-table.ts';
+import { withTarget } from './schemas/vertical-pod-autoscalers.ts';
 import { ObjectStore, type StoreChange } from './store/store.ts';
 import { createTimers } from './store/timers.ts';
 import { defined } from '../../../src/lib/defined.ts';
@@ -134,6 +136,11 @@ export interface SimCluster {
   /** Evicts a pod as another client would. @returns why not, or undefined. */
   evict(pod: PodObject): string | undefined;
   /**
+   * Writes the status of an object, as its controller would.
+   * @throws AutoscalerError of kind `kube-api` when the server refuses it.
+   */
+  writeStatus(object: KubeObject, status: unknown): void;
+  /**
    * Changes what the first container of a running pod requests, through the resize subresource.
    * @throws AutoscalerError of kind `kube-api` when the server refuses it.
    */
@@ -167,7 +174,7 @@ export async function startCluster(options: ClusterOptions): Promise<SimCluster>
   const knobs: ClusterLatencies = { ...DEFAULT_LATENCIES, ...options.knobs };
   const timers = createTimers(options.clock);
   const api = createApi(new ObjectStore(knobs.eventLogLimit), timers, options.spec.seed, {
-    injected: options.spec.injectedContainers ?? [],
+    podWebhooks: [withTarget, (draft) => withInjected(draft, options.spec.injectedContainers ?? [])],
   });
   const kinds = new KindTable(api.store);
   const server = new ApiServer({
@@ -212,6 +219,9 @@ export async function startCluster(options: ClusterOptions): Promise<SimCluster>
       const { name, namespace = 'default', uid } = pod.metadata;
       const done = evict(api, { name, namespace }, { uid });
       return done.ok ? undefined : done.refusal.message;
+    },
+    writeStatus: (object, status) => {
+      unwrap(api.modify(typeOf(kinds, object), placeOf(object), 'status', (current) => ({ ...current, status })));
     },
     resize: (pod, requests) => {
       unwrap(api.modify(storedType('pods'), placeOf(pod), 'resize', (current) => withRequests(current as PodObject, requests)));

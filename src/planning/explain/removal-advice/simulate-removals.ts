@@ -13,6 +13,7 @@ import { withFork, type Snapshot } from '../../../scheduling/snapshot/snapshot.t
 import { ClusterSnapshot } from '../../../scheduling/snapshot/cluster-snapshot.ts';
 import { priceOf } from '../../expanders/node-price.ts';
 import { type PlanScaleDownInput, planScaleDownInSlices } from '../../scale-down/plan.ts';
+import { allRecreated } from '../../facts/recreated-pods.ts';
 import { placementOrder } from '../../scale-down/simulate-removal.ts';
 import type { SlicedWork } from '../../../lib/slices.ts';
 import type { RemovalProof } from '../advice/fix.ts';
@@ -106,7 +107,10 @@ interface PlacedPod {
 function placesOf(removals: readonly Removal[], { observation: { cluster } }: RemovalInput, model: Snapshot): readonly PlacedPod[] {
   const isOpen = (name: NodeName): boolean =>
     cluster.nodes.get(name)?.unschedulable === false && cluster.nodes.get(name)?.readiness.ready === true;
-  const moving = removals.flatMap(({ pods }) => pods).sort(placementOrder);
+  const moving = allRecreated(
+    removals.flatMap(({ pods }) => pods),
+    cluster,
+  ).toSorted(placementOrder);
   return withFork(model, () => {
     for (const { node } of removals) model.removeNode(node);
     return moving.flatMap((pod) => {

@@ -15,6 +15,7 @@ import { rotate } from '../../../lib/collections.ts';
 import { formatDuration } from '../../../lib/duration.ts';
 import { tryInFork } from '../../../scheduling/snapshot/snapshot.ts';
 import { checkNodeDrain, checkPodDrain } from '../../../scheduling/drainability/drainability.ts';
+import { allRecreated } from '../../facts/recreated-pods.ts';
 import { reasonNotToAct } from '../../state/cluster-health.ts';
 import { inFlight } from '../../state/increases/increase-records.ts';
 import { staleReadReason } from '../cooldown.ts';
@@ -248,7 +249,7 @@ function findSet(
 function placedOn(
   { pod: asker, node }: RoomAsk,
   pods: readonly Pod[],
-  { snapshot }: ScaleDownContext,
+  { snapshot, observation: { cluster } }: ScaleDownContext,
   open: ReadonlySet<NodeName>,
 ): Pod | undefined {
   return tryInFork(
@@ -259,8 +260,8 @@ function placedOn(
         if (snapshot.check(asker, node.name).length > 0) return asker;
         snapshot.addPod(asker, node.name);
       }
-      const placed = placePods([...pods].sort(placementOrder), snapshot, (name) => open.has(name));
-      return 'unplaced' in placed ? placed.unplaced : undefined;
+      const placed = placePods(allRecreated(pods, cluster).toSorted(placementOrder), snapshot, (name) => open.has(name));
+      return 'unplaced' in placed ? pods.find(({ uid }) => uid === placed.unplaced.uid) : undefined;
     },
     () => false,
   );

@@ -196,6 +196,24 @@ export const OBJECT_SCHEMAS: ReadonlyMap<string, z.ZodType> = new Map<string, z.
     ...deviceSchemas(metadata),
     PodGroup: loose({ metadata, spec: loose({ schedulingPolicy: groupPolicy }) }),
     Workload: loose({ metadata, spec: loose({ podGroups: listOf(loose({ name: word, policy: groupPolicy }), 'groups').nullish() }) }),
+    VerticalPodAutoscaler: loose({
+      metadata,
+      spec: loose({
+        targetRef: loose({ kind: word, name: word }),
+        updatePolicy: loose({ updateMode: word.nullish() }).nullish(),
+        resourcePolicy: loose({
+          containerPolicies: listOf(
+            loose({ containerName: word, minAllowed: quantities.nullish(), maxAllowed: quantities.nullish() }),
+            'policies of containers',
+          ).nullish(),
+        }).nullish(),
+      }),
+      status: loose({
+        recommendation: loose({
+          containerRecommendations: listOf(loose({ containerName: word, target: quantities.nullish() }), 'recommendations').nullish(),
+        }).nullish(),
+      }).nullish(),
+    }),
     PriorityClass: loose({ metadata, value: z.number({ error: 'a number' }), globalDefault: flag }),
   }),
 );

@@ -17,6 +17,7 @@ const APIS: readonly (readonly [api: RegExp, kinds: readonly string[]])[] = [
   [/^v1$/, ['Pod', 'Node', 'Namespace', 'PersistentVolumeClaim', 'PersistentVolume', 'ReplicationController']],
   [/^(apps|extensions)\//, ['DaemonSet', 'Deployment', 'ReplicaSet', 'StatefulSet']],
   [/^batch\//, ['Job', 'CronJob']],
+  [/^autoscaling\.k8s\.io\//, ['VerticalPodAutoscaler']],
   [/^node\.k8s\.io\//, ['RuntimeClass']],
   [/^policy\//, ['PodDisruptionBudget']],
   [/^storage\.k8s\.io\//, ['StorageClass', 'CSINode']],

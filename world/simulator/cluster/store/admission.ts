@@ -16,14 +16,21 @@ export interface InjectedContainer {
   readonly requests: Readonly<Record<string, string>>;
 }
 
+/** Changes new pods before they are stored. It has no side effects. */
+export type PodWebhook = (draft: ObjectDraft, store: ObjectStore) => ObjectDraft;
+
 /** Returns a 403 for objects that the plug-ins refuse. */
 export function admit(
   type: ResourceType,
   draft: ObjectDraft,
   store: ObjectStore,
-  injected: readonly InjectedContainer[] = [],
+  webhooks: readonly PodWebhook[] = [],
 ): Result<ObjectDraft> {
-  if (type.storage === 'pods') return admitPod(withInjected(draft, injected), store);
+  if (type.storage === 'pods')
+    return admitPod(
+      webhooks.reduce((pod, change) => change(pod, store), draft),
+      store,
+    );
   if (type.storage === 'persistentvolumeclaims') return success(withClass(draft, store));
   return success(draft);
 }
@@ -31,7 +38,7 @@ export function admit(
 /**
  * Kubernetes, "Dynamic Admission Control": webhooks without side effects are called for dry runs, too.
  */
-function withInjected(draft: ObjectDraft, injected: readonly InjectedContainer[]): ObjectDraft {
+export function withInjected(draft: ObjectDraft, injected: readonly InjectedContainer[]): ObjectDraft {
   const own = injected.filter(({ namespace }) => namespace === draft.metadata.namespace);
   if (own.length === 0) return draft;
   const spec = isRecord(draft.spec) ? draft.spec : {};

@@ -4,7 +4,7 @@
  * make of a change.
  */
 import { seededRandom } from '../../../../src/lib/random.ts';
-import { admit, type InjectedContainer } from './admission.ts';
+import { admit, type PodWebhook } from './admission.ts';
 import { keepsStatusApart, contentOf, withDefaults } from './defaults.ts';
 import { timestamp, type KubeObject, type ObjectDraft, type PodObject } from './objects.ts';
 import { isRecord, sameJson } from './patches.ts';
@@ -40,8 +40,8 @@ export type ObjectPart = 'main' | 'status' | 'resize';
 export interface Api {
   readonly store: ObjectStore;
   readonly timers: Timers;
-  /** What admission adds to new pods. */
-  readonly injected: readonly InjectedContainer[];
+  /** In the order in which they are called. */
+  readonly podWebhooks: readonly PodWebhook[];
   get(type: ResourceType, place: ObjectPlace): Result<KubeObject>;
   create(type: ResourceType, draft: ObjectDraft, namespace: string | undefined): Result<KubeObject>;
   /** Replaces the object, or a part of it. A `resourceVersion` or `uid` in it must be the current one. */
@@ -91,11 +91,11 @@ function seededUid(random: () => number): string {
 interface ApiOptions {
   /** Where writes go. Default: to the store. */
   readonly writes?: Pick<ObjectStore, 'put' | 'remove'>;
-  readonly injected?: readonly InjectedContainer[];
+  readonly podWebhooks?: readonly PodWebhook[];
 }
 
 /** Creates the API over a store. All random values come from `seed`. */
-export function createApi(store: ObjectStore, timers: Timers, seed: number, { writes = store, injected = [] }: ApiOptions = {}): Api {
+export function createApi(store: ObjectStore, timers: Timers, seed: number, { writes = store, podWebhooks = [] }: ApiOptions = {}): Api {
   const random = seededRandom(seed);
   const priorityOf = (className: string): number | undefined => {
     const value = store.get('priorityclasses', `/${className}`)?.['value'];
@@ -120,7 +120,7 @@ export function createApi(store: ObjectStore, timers: Timers, seed: number, { wr
     if (store.get(type.storage, keyAt({ namespace: type.namespaced ? namespace : undefined, name })) !== undefined) {
       return alreadyExists(subjectOf(type, name));
     }
-    const admitted = admit(type, placed, store, injected);
+    const admitted = admit(type, placed, store, podWebhooks);
     if (!admitted.ok) return admitted;
     const filled = withDefaults(type, admitted.value, priorityOf);
     return success(writes.put(type.storage, withServerMetadata(type, filled, { uid: seededUid(random), nowMs: timers.now() })));
@@ -208,7 +208,7 @@ export function createApi(store: ObjectStore, timers: Timers, seed: number, { wr
     return success(writes.put('pods', { ...pod, spec: { ...pod.spec, nodeName }, status: { ...status, conditions } }));
   }
 
-  return { store, timers, injected, get, create, update, modify, remove, bind, random };
+  return { store, timers, podWebhooks, get, create, update, modify, remove, bind, random };
 }
 
 function refusalOfNamespace(store: ObjectStore, namespace: string): ReturnType<typeof refuse> | undefined {

@@ -4,12 +4,12 @@ import { isRecord } from './patches.ts';
 import { refuse, type KubeStatus } from './status.ts';
 
 /** The API over the same objects; its writes have no effect. */
-export function dryRunStore({ store, timers, injected }: Api): Api {
+export function dryRunStore({ store, timers, podWebhooks }: Api): Api {
   const writes = {
     put: <Item>(_storage: string, object: Item): Item => object,
     remove: (storage: string, key: string) => store.get(storage, key),
   };
-  return createApi(store, timers, 1, { writes, injected });
+  return createApi(store, timers, 1, { writes, podWebhooks });
 }
 
 interface DryRunInput {
