@@ -68,7 +68,8 @@ interface GangAnswer {
 async function compareGang(scheduler: RealScheduler, { question, shared, gang }: GangAnswer, { gangs }: Tally): Promise<void> {
   gangs[gang.placed === 0 ? 'none' : gang.placed === gang.pods.length ? 'whole' : 'part'] += 1;
   if (placedByPlan([...shared, ...gang.claims], gang) === gang.placed) return;
-  const { cluster, gang: again } = await scheduler.ask(question.cluster, [], question.gang);
+  if (question.gang === undefined) return;
+  const { cluster, gang: again } = await scheduler.ask(question.cluster, [], { ...question.gang, members: [gang.member] });
   if (again === undefined) return;
   const planned = placedByPlan([...cluster, ...again.claims], again);
   if (planned === again.placed) return;
@@ -114,5 +115,7 @@ export async function expectAgreement(scheduler: RealScheduler, questions: reado
   expect(texts.join('\n')).toBe('');
   // Neither so tight nor so wide that agreeing would be easy, and nearly everything is taken by the API server.
   expect(Math.min(some, none)).toBeGreaterThan(questions.length);
+  const { whole, part, none: unplaced } = gangs;
+  if (whole + part + unplaced > 0) expect(Math.min(whole + part, unplaced)).toBeGreaterThan((whole + part + unplaced) / 10);
   expect(some + none).toBeGreaterThan((isNewestMinor() ? 10 : 5) * questions.length);
 }

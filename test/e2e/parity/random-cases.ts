@@ -1,6 +1,5 @@
 /** Random clusters that a real API server takes: what it would refuse is put right, and what is left it may refuse. */
 import * as fc from 'fast-check';
-import type { GangQuestion } from '../../differential/gang-case.ts';
 import type { ParityCluster, ParityObject } from '../../differential/parity-case.ts';
 import {
   NAMESPACES,
@@ -17,7 +16,15 @@ export interface Question {
   readonly cluster: ParityCluster;
   readonly pods: readonly ParityObject[];
   /** Asked last. If absent, none. */
-  readonly gang?: GangQuestion;
+  readonly gang?: GangDraft;
+}
+
+/** Copies of one pod that start together. */
+export interface GangDraft {
+  /** Which pods of the question may be copied. The first that some node lets in is; if there is none, the first. */
+  readonly members: readonly ParityObject[];
+  readonly size: number;
+  readonly minCount: number;
 }
 
 const story = fc.record({

@@ -8,7 +8,6 @@ import { STRANGERS_CLAIM } from './own-claims.ts';
 import type { Question } from './random-cases.ts';
 import { randomDeviceQuestions } from './random-device-cases.ts';
 import { randomMixedQuestions } from './random-mixed-cases.ts';
-import { GANG_PRIORITY } from './real-scheduler.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -34,24 +33,14 @@ export function randomQuestionsAboutEverything(seed: number, count: number): rea
 
 /** Two to five copies of a pod of the question without claims that are shared: those would choose their node. */
 function withGang(question: Question, at: number): Question {
-  const fit = question.pods.filter(mayBeCopied);
-  const member = fit[at % Math.max(1, fit.length)];
-  if (servedPodGroups() === undefined || member === undefined) return question;
+  const members = question.pods.filter(mayBeCopied);
+  if (servedPodGroups() === undefined || members.length === 0) return question;
   const size = 2 + (at % 4);
-  const minCount = 1 + (Math.floor(at / 4) % size);
-  const { namespace = 'default' } = member.metadata;
-  const spec = member['spec'] as PodSpec;
-  const group = {
-    kind: 'PodGroup',
-    metadata: { name: 'gang', namespace },
-    spec: { schedulingPolicy: { gang: { minCount } }, priorityClassName: GANG_PRIORITY },
+  // Some fit nowhere.
+  return {
+    ...question,
+    gang: { members: members.slice(0, at % 5 === 0 ? 1 : members.length), size, minCount: 1 + (Math.floor(at / 4) % size) },
   };
-  const pods = Array.from({ length: size }, (_, number) => ({
-    ...member,
-    metadata: { ...member.metadata, name: `gang-${number}` },
-    spec: { ...spec, priorityClassName: GANG_PRIORITY, schedulingGroup: { podGroupName: 'gang' } },
-  }));
-  return { ...question, gang: { group, pods } };
 }
 
 /** No claim is shared, and no cordon is tolerated: on a cordoned node no plan counts a pod as served. */

@@ -3,7 +3,7 @@
  * over HTTP) hears of the nodes that passed every filter, and refuses them all: one attempt tells the answer for each
  * node, nothing changes by it, and many pods can be asked for at once.
  */
-import { createServer, type Server } from 'node:http';
+import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { GangQuestion } from '../../differential/gang-case.ts';
 import type { ParityCluster, ParityObject } from '../../differential/parity-case.ts';
@@ -12,19 +12,18 @@ import type { Binaries } from '../binaries.ts';
 import { startControlPlane, type ControlPlane } from '../../../world/simulator/real-control-plane/control-plane.ts';
 import { planeOf } from '../given.ts';
 import type { PodGroupApi } from '../pod-group-api.ts';
+import type { GangDraft } from './random-cases.ts';
 import { stateOf } from '../pod-state.ts';
+import { refusingExtender, SENTINEL, type Verdict } from './refusing-extender.ts';
+import { GANG_PRIORITY, gangOf, memberOf } from './gang-members.ts';
 import { until } from '../until.ts';
 import { apiOf, DEVICES, pathOf, PATHS, tidy } from './case-objects.ts';
 import { gated, hasItsClaims, hasOwnClaims, ownClaims } from './own-claims.ts';
 
-export interface Verdict {
-  /** Sorted names of the nodes that passed. */
-  readonly nodes: readonly string[];
-  readonly message?: string;
-}
-
 /** Pods that start together. */
 export interface AskedGang extends GangQuestion {
+  /** The pod that was copied. */
+  readonly member: ParityObject;
   readonly claims: readonly ParityObject[];
   /** How many of them the scheduler bound. */
   readonly placed: number;
@@ -49,11 +48,8 @@ export interface Answers {
 
 /** Admission that would change or refuse what a case is made of. */
 const NOT_ADMITTED = ['ServiceAccount', 'TaintNodesByCondition', 'RuntimeClass', 'StorageObjectInUseProtection'];
-const SENTINEL = 'parity-sentinel';
 /** Classes of priority that the pods of a case may name. */
 export const PRIORITIES: Readonly<Record<string, number>> = { 'parity-low': -5, 'parity-high': 1000 };
-/** The class of pods that start together: from 1.37 on they would preempt others, which no question is about. */
-export const GANG_PRIORITY = 'parity-gang';
 const MERGE = 'application/merge-patch+json';
 const SENTINEL_CLASS: ParityObject = {
   kind: 'DeviceClass',
@@ -89,7 +85,7 @@ export class RealScheduler {
   /** `pluginConfig`: of its one profile. `groups`: it plans groups of pods as a whole. */
   static async start(binaries: Binaries, pluginConfig: readonly Json[] = [], groups?: PodGroupApi): Promise<RealScheduler> {
     const verdicts = new Map<string, Verdict>();
-    const server = extender(verdicts);
+    const server = refusingExtender(verdicts);
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;
     try {
@@ -136,9 +132,9 @@ export class RealScheduler {
   }
 
   /** Makes the cluster, asks for each pod, then for the pods of the gang together, and leaves nothing behind. Pods do not see each other. */
-  async ask(objects: ParityCluster, pods: readonly ParityObject[], together?: GangQuestion): Promise<Answers> {
+  async ask(objects: ParityCluster, pods: readonly ParityObject[], draft?: GangDraft): Promise<Answers> {
     this.#turn += 1;
-    const gang = together === undefined ? undefined : renamed(together, `gang-${this.#turn}`);
+    let gang: GangQuestion | undefined;
     this.#verdicts.clear();
     const invalid: string[] = [];
     const made: ParityObject[] = [];
@@ -153,12 +149,15 @@ export class RealScheduler {
         }
       }
       await this.#sentinel(made.some(({ kind }) => kind === 'ResourceSlice'));
-      const asked = await Promise.all(pods.map((pod) => this.#askFor(pod, made)));
-      invalid.push(...asked.filter((answer) => typeof answer === 'string'));
-      const bound = gang === undefined ? undefined : await this.#askForGang(gang, made);
-      if (typeof bound === 'string') invalid.push(bound);
-      const answers = { cluster: made, asked: asked.filter((answer) => typeof answer !== 'string'), invalid };
-      return typeof bound === 'object' ? { ...answers, gang: bound } : answers;
+      const answers = await Promise.all(pods.map((pod) => this.#askFor(pod, made)));
+      invalid.push(...answers.filter((answer) => typeof answer === 'string'));
+      const asked = answers.filter((answer) => typeof answer !== 'string');
+      const member = draft === undefined ? undefined : memberOf(draft, asked, SENTINEL);
+      if (draft === undefined || member === undefined) return { cluster: made, asked, invalid };
+      gang = gangOf(member, draft, `gang-${this.#turn}`);
+      const bound = await this.#askForGang(gang, made);
+      if (typeof bound === 'string') return { cluster: made, asked, invalid: [...invalid, bound] };
+      return { cluster: made, asked, invalid, gang: { ...bound, member } };
     } finally {
       await this.#clear([...objects, ...pods, ...(gang === undefined ? [] : [gang.group, ...gang.pods])]);
     }
@@ -224,7 +223,7 @@ export class RealScheduler {
   }
 
   /** The group first, then its pods. What the scheduler binds is what counts: the extender lets these pods pass. */
-  async #askForGang({ group, pods: drafts }: GangQuestion, objects: ParityCluster): Promise<AskedGang | string> {
+  async #askForGang({ group, pods: drafts }: GangQuestion, objects: ParityCluster): Promise<Omit<AskedGang, 'member'> | string> {
     const { admin } = this.#plane;
     const made = await this.#make(group);
     if (typeof made === 'string') return made;
@@ -345,16 +344,6 @@ export class RealScheduler {
   }
 }
 
-/** The scheduler may not have forgotten the last group of a name. */
-function renamed({ group, pods }: GangQuestion, name: string): GangQuestion {
-  const named = (pod: ParityObject, at: number): ParityObject => ({
-    ...pod,
-    metadata: { ...pod.metadata, name: `${name}-${at}` },
-    spec: { ...(pod['spec'] as Json), schedulingGroup: { podGroupName: name } },
-  });
-  return { group: { ...group, metadata: { ...group.metadata, name } }, pods: pods.map(named) };
-}
-
 /** A device of the sentinel's node, and the claim that only it fills. */
 function sentinelDevices(name: string): readonly ParityObject[] {
   const pool = { name, generation: 1, resourceSliceCount: 1 };
@@ -366,25 +355,4 @@ function sentinelDevices(name: string): readonly ParityObject[] {
       spec: { devices: { requests: [{ name: 'only', exactly: { deviceClassName: SENTINEL } }] } },
     },
   ];
-}
-
-function extender(verdicts: Map<string, Verdict>): Server {
-  return createServer((incoming, response) => {
-    const chunks: Buffer[] = [];
-    incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
-    incoming.on('end', () => {
-      // Go's own spelling: these types have no JSON names.
-      const { Pod, NodeNames } = JSON.parse(Buffer.concat(chunks).toString('utf8')) as {
-        readonly Pod: KubeObject;
-        readonly NodeNames: readonly string[] | null;
-      };
-      const nodes = [...(NodeNames ?? [])].sort();
-      const { schedulingGroup } = Pod['spec'] as { readonly schedulingGroup?: object };
-      response.setHeader('content-type', 'application/json');
-      if (schedulingGroup !== undefined)
-        return response.end(JSON.stringify({ NodeNames: nodes.filter((name) => !name.startsWith(SENTINEL)) }));
-      verdicts.set(Pod.metadata.uid, { nodes });
-      return response.end(JSON.stringify({ NodeNames: [], FailedNodes: Object.fromEntries(nodes.map((name) => [name, 'only asked'])) }));
-    });
-  });
 }
