@@ -125,7 +125,7 @@ export interface ScaleDownPolicy {
   readonly enabled: boolean;
   /** Whether nodes on their way are deleted once the pods of their increase are gone and nothing else needs them. */
   readonly cancelIncreases: boolean;
-  /** Whether pods are moved from full nodes for pods of DaemonSets and for deferred resizes, unless a group has its own option. */
+  /** Whether pods are moved from full nodes for pods of DaemonSets and for resizes, unless a group has its own option. */
   readonly makeRoom: boolean;
   readonly utilizationThreshold: number;
   /** For nodes with GPUs, where only the GPUs count. */

@@ -7,7 +7,14 @@ import type { Node } from '../../src/domain/node.ts';
 import type { CloudView, ClusterView, Observation } from '../../src/domain/observation.ts';
 import type { Pod, PodShape } from '../../src/domain/pod.ts';
 import { ResourceNames } from '../../src/domain/resources.ts';
-import { type DisruptionBudget, type PodGroup, type PodGroups, podGroupKey, type ReplicatedWorkload } from '../../src/domain/workloads.ts';
+import {
+  type DisruptionBudget,
+  type PodGroup,
+  type PodGroups,
+  podGroupKey,
+  type ReplicatedWorkload,
+  type VerticalPodAutoscalers,
+} from '../../src/domain/workloads.ts';
 import { type NodeTemplate, NOTHING_SHOWN } from '../../src/domain/node-template.ts';
 
 /** One registry for a whole test file is what the composition root does too. */
@@ -205,6 +212,7 @@ export interface ClusterOptions {
   readonly workloads?: readonly ReplicatedWorkload[];
   readonly capacity?: CapacityObjects;
   readonly podGroups?: PodGroups;
+  readonly verticalPodAutoscalers?: VerticalPodAutoscalers;
 }
 
 /** Pod groups of the namespace `default` by name, each with its minimum; undefined: its pods start one by one. */
@@ -231,6 +239,7 @@ export function aCluster(options: ClusterOptions = {}): ClusterView {
     ...(options.workloads === undefined ? {} : { workloads: options.workloads }),
     ...(options.capacity === undefined ? {} : { capacity: options.capacity }),
     ...(options.podGroups === undefined ? {} : { podGroups: options.podGroups }),
+    ...(options.verticalPodAutoscalers === undefined ? {} : { verticalPodAutoscalers: options.verticalPodAutoscalers }),
     namespaces: new Map([
       ['default', {}],
       ['kube-system', {}],

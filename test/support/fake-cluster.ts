@@ -10,7 +10,7 @@ import type { ClusterView } from '../../src/domain/observation.ts';
 import type { EvictOutcome } from '../../src/domain/outcome.ts';
 import type { Pod } from '../../src/domain/pod.ts';
 import type { Taint, TaintOwner } from '../../src/domain/taints.ts';
-import type { DaemonSet, DisruptionBudget } from '../../src/domain/workloads.ts';
+import type { DaemonSet, DisruptionBudget, VerticalPodAutoscalers } from '../../src/domain/workloads.ts';
 import type { ClusterReader, ReadNode } from '../../src/domain/ports/cluster.ts';
 import type { AutoscalerEvent, EventRecorder } from '../../src/domain/ports/records.ts';
 import type { NodeTainter, PodEvictor } from '../../src/domain/ports/cluster-writes.ts';
@@ -24,6 +24,7 @@ export interface FakeClusterOptions {
   readonly disruptionBudgets?: readonly DisruptionBudget[];
   readonly daemonSets?: readonly DaemonSet[];
   readonly capacity?: CapacityObjects;
+  readonly verticalPodAutoscalers?: VerticalPodAutoscalers;
 }
 
 export class FakeCluster implements ClusterReader, NodeTainter, PodEvictor, EventRecorder {
@@ -35,6 +36,7 @@ export class FakeCluster implements ClusterReader, NodeTainter, PodEvictor, Even
   disruptionBudgets: readonly DisruptionBudget[];
   daemonSets: readonly DaemonSet[];
   readonly #capacity: CapacityObjects | undefined;
+  readonly #autoscalers: VerticalPodAutoscalers | undefined;
   onCall: OnCall = () => undefined;
   /** Answers an eviction instead of granting it. */
   onEvict: (pod: Pod) => EvictOutcome | undefined = () => undefined;
@@ -48,6 +50,7 @@ export class FakeCluster implements ClusterReader, NodeTainter, PodEvictor, Even
     this.disruptionBudgets = options.disruptionBudgets ?? [];
     this.daemonSets = options.daemonSets ?? [];
     this.#capacity = options.capacity;
+    this.#autoscalers = options.verticalPodAutoscalers;
   }
 
   podsOn(node: string): readonly Pod[] {
@@ -68,7 +71,8 @@ export class FakeCluster implements ClusterReader, NodeTainter, PodEvictor, Even
     const pods = [...this.pods.values()].filter((pod) => pod.phase !== 'Succeeded' && pod.phase !== 'Failed');
     const { disruptionBudgets, daemonSets } = this;
     const capacity = this.#capacity === undefined ? {} : { capacity: this.#capacity };
-    return aCluster({ nodes: [...this.nodes.values()], pods, disruptionBudgets, daemonSets, ...capacity });
+    const autoscalers = this.#autoscalers === undefined ? {} : { verticalPodAutoscalers: this.#autoscalers };
+    return aCluster({ nodes: [...this.nodes.values()], pods, disruptionBudgets, daemonSets, ...capacity, ...autoscalers });
   }
 
   /** By node, the volumes that are attached to it. */

@@ -5,9 +5,11 @@
 import { untilAborted } from '../../lib/abort.ts';
 import { asAutoscalerError } from '../../lib/errors.ts';
 import { podName } from '../../domain/ids.ts';
+import type { ClusterView } from '../../domain/observation.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { ReadNode } from '../../domain/ports/cluster.ts';
+import { comesBackWith } from '../../planning/facts/recreated-pods.ts';
 import type { RoomMove } from '../../planning/scale-down/room/room.ts';
 import { BudgetIndex, drainContext, drainRulesOf } from '../../scheduling/drainability/drain-rule.ts';
 import { checkNodeDrain } from '../../scheduling/drainability/drainability.ts';
@@ -65,7 +67,10 @@ export class RoomMaker {
     }
     log.info(facts, 'Moving pods from a node to make room');
     const { namespace, name, uid } = asker;
-    const message = `moving ${names.join(', ')} from node ${node} so that this pod fits there`;
+    const isItself = move.pods.some((pod) => pod.uid === uid);
+    const message = isItself
+      ? `moving this pod from node ${node}, which can not hold its new size`
+      : `moving ${names.join(', ')} from node ${node} so that this pod fits there`;
     events.record({ subject: { kind: 'Pod', namespace, name, uid }, type: 'Normal', reason: 'MakingRoom', message });
     const budgets = new BudgetIndex(reader.observe(clock.now()).disruptionBudgets);
     const { maxGracefulTerminationMs } = policy.drain;
@@ -90,7 +95,7 @@ export class RoomMaker {
     if (pods.length < move.pods.length) return 'a pod that was to move is gone';
     const cluster = withOwners(reader.observe(clock.now()), owners);
     // guard: no pod is moved for one that has its room, or is gone
-    if (!waits(move.asker, fresh.pods, cluster.pendingPods)) return 'the pod waits no longer';
+    if (!waits(move, fresh.pods, cluster)) return 'the pod waits no longer';
     const { movable, blocker } = checkNodeDrain(pods, drainContext(cluster, drainRulesOf(policy), clock.now()));
     if (blocker !== undefined) return `pod ${blocker.pod} blocks: ${blocker.reason}`;
     return movable.length < pods.length ? 'a pod may not be moved any more' : undefined;
@@ -103,11 +108,12 @@ export class RoomMaker {
   }
 }
 
-/** A pod of a DaemonSet is pending, and not on the node by now; a resize is still deferred there. */
-function waits({ uid, nodeName }: Pod, onNode: readonly Pod[], pending: readonly Pod[]): boolean {
+/** A pod that moves itself still comes back with its size; a pod of a DaemonSet is pending, and not on the node by now; a resize is still deferred there. */
+function waits({ asker: { uid, nodeName }, pods }: RoomMove, onNode: readonly Pod[], cluster: ClusterView): boolean {
   const there = onNode.find((pod) => pod.uid === uid);
+  if (pods.some((pod) => pod.uid === uid)) return there?.resize !== undefined && comesBackWith(there, there.resize.wanted, cluster);
   if (nodeName !== undefined) return there?.resize?.kind === 'deferred';
-  return there === undefined && pending.some((pod) => pod.uid === uid && pod.deletionAtMs === undefined);
+  return there === undefined && cluster.pendingPods.some((pod) => pod.uid === uid && pod.deletionAtMs === undefined);
 }
 
 function freshPods({ pods }: RoomMove, fresh: ReadNode): readonly Pod[] {

@@ -5,7 +5,7 @@
  */
 import type { ClusterView } from '../../domain/observation.ts';
 import type { ContainerSize, ContainerSizes, Pod, PodShape, Size } from '../../domain/pod.ts';
-import { CPU, MEMORY, largest } from '../../domain/resources.ts';
+import { CPU, MEMORY, largest, type Resources } from '../../domain/resources.ts';
 import type { ContainerTarget, VerticalPodAutoscaler, VerticalPodAutoscalers } from '../../domain/workloads.ts';
 
 type Cluster = Pick<ClusterView, 'verticalPodAutoscalers'>;
@@ -29,6 +29,21 @@ export function asRecreated(pod: Pod, { verticalPodAutoscalers: all }: Cluster):
   if (autoscaler === undefined) return pod;
   const shape = recreatedShape(pod.shape, autoscaler);
   return shape === pod.shape ? pod : { ...pod, shape };
+}
+
+/**
+ * Whether the autoscaler of its workload gives the pod this size at least when it is created again. A container without a target counts as nothing:
+ * it gets what its template says, which is not known of a pod that was resized.
+ */
+export function comesBackWith(pod: Pod, wanted: Resources, { verticalPodAutoscalers: all }: Cluster): boolean {
+  const autoscaler = all === undefined ? undefined : autoscalerOf(pod, all);
+  const { containers, requests } = pod.shape;
+  if (autoscaler === undefined || containers === undefined) return false;
+  return AMOUNTS.every(([name, index]) => {
+    const now = containers.running.reduce((sum, each) => sum + each.requests[name], 0);
+    const given = containers.running.reduce((sum, each) => sum + targetSize(each, autoscaler)[name], 0);
+    return (requests[index] ?? 0) - containers.starting[name] - now + given >= (wanted[index] ?? 0);
+  });
 }
 
 /** What the pod requests by then, as a part of a sentence. Empty for a pod that comes back as it is. */
@@ -58,7 +73,7 @@ function recreatedShape(shape: PodShape, autoscaler: VerticalPodAutoscaler): Pod
 }
 
 function withTargets(shape: PodShape, { running, starting }: ContainerSizes, autoscaler: VerticalPodAutoscaler): PodShape {
-  const sized = running.map((container) => withTarget(container, autoscaler.containers[container.name] ?? {}));
+  const sized = running.map((container) => withTarget(container, autoscaler));
   const wanted = Float64Array.from(shape.requests);
   const after: Record<keyof Size, number> = { ...starting };
   for (const [name, index] of AMOUNTS) {
@@ -75,12 +90,14 @@ function withTargets(shape: PodShape, { running, starting }: ContainerSizes, aut
   return { ...shape, key, requests, containers, sizedBy };
 }
 
-function withTarget(container: ContainerSize, { cpu, memory, withinLimit }: ContainerTarget): ContainerSize {
-  const { requests, limits } = container;
-  const amount = (target: number | undefined, now: number, limit: number): number =>
-    target === undefined ? now : withinLimit === true ? Math.min(target, limit) : target;
-  return {
-    ...container,
-    requests: { cpu: amount(cpu, requests.cpu, limits.cpu), memory: amount(memory, requests.memory, limits.memory) },
-  };
+/** What the autoscaler gives the container. Zero: nothing. */
+function targetSize({ name, limits }: ContainerSize, { containers }: VerticalPodAutoscaler): Size {
+  const { cpu = 0, memory = 0, withinLimit }: ContainerTarget = containers[name] ?? {};
+  return withinLimit === true ? { cpu: Math.min(cpu, limits.cpu), memory: Math.min(memory, limits.memory) } : { cpu, memory };
+}
+
+function withTarget(container: ContainerSize, autoscaler: VerticalPodAutoscaler): ContainerSize {
+  const { cpu, memory } = targetSize(container, autoscaler);
+  const { requests } = container;
+  return { ...container, requests: { cpu: cpu === 0 ? requests.cpu : cpu, memory: memory === 0 ? requests.memory : memory } };
 }

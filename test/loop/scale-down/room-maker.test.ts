@@ -1,6 +1,8 @@
 /** The last look before pods are moved from a node that stays, and what is evicted then. */
 import { expect, it } from 'vitest';
 import type { Pod } from '../../../src/domain/pod.ts';
+import type { VerticalPodAutoscalers } from '../../../src/domain/workloads.ts';
+import { defined } from '../../../src/lib/defined.ts';
 import { RoomMaker } from '../../../src/loop/scale-down/room-maker.ts';
 import { aBudget, aGroup, aNode, aPod, resourceNames, START_MS } from '../../support/builders.ts';
 import { FakeClock, settle } from '../../support/fake-clock.ts';
@@ -16,19 +18,47 @@ const agent = aPod({ name: 'agent', daemonSet: true });
 const db = aPod({ name: 'db', nodeName: 'g-0', resize: { kind: 'deferred', message: '', wanted: resourceNames.parse({ cpu: '2' }) } });
 const { resize: _resize, ...done } = db;
 
+const limits = { cpu: 9_000, memory: 0 };
+const sized = {
+  cpu: '1',
+  containers: { running: [{ name: 'app', requests: { cpu: 1_000, memory: 0 }, limits }], starting: { cpu: 0, memory: 0 } },
+};
+const large = aPod({
+  name: 'large',
+  nodeName: 'g-0',
+  controller: { kind: 'StatefulSet', name: 'large', uid: 's' },
+  shape: sized,
+  resize: { kind: 'infeasible', message: '', wanted: resourceNames.parse({ cpu: '6' }) },
+});
+const { resize: _size, ...settled } = large;
+const gives = (cpu: number): VerticalPodAutoscalers =>
+  new Map([
+    [
+      'default/StatefulSet/large',
+      { namespace: 'default', name: 'v', createdAtMs: 0, target: { kind: 'StatefulSet', name: 'large' }, containers: { app: { cpu } } },
+    ],
+  ]);
+
 interface Setting {
+  readonly autoscalers?: VerticalPodAutoscalers;
+  readonly moved?: Pod;
   readonly asker?: Pod;
   /** What the API server has on the node. */
   readonly present: readonly Pod[];
   readonly budgets?: readonly ReturnType<typeof aBudget>[];
 }
 
-async function make({ asker = agent, present, budgets = [] }: Setting) {
-  const cluster = new FakeCluster({ nodes: [aNode({ name: 'g-0' })], pods: present, disruptionBudgets: budgets });
+async function make({ asker = agent, moved = web, present, budgets = [], autoscalers }: Setting) {
+  const cluster = new FakeCluster({
+    nodes: [aNode({ name: 'g-0' })],
+    pods: present,
+    disruptionBudgets: budgets,
+    ...defined({ verticalPodAutoscalers: autoscalers }),
+  });
   const cloud = new FakeCloud([aGroup({ id: 'g', target: 1 })]);
   const base = { clock: new FakeClock(START_MS), log: silentLog(), metrics: createMetrics(), policy: aPolicy(), cloud };
   const maker = new RoomMaker({ ...base, reader: cluster, tainter: cluster, evictor: cluster, events: cluster, deletionOwner: () => SELF });
-  maker.begin({ node: 'g-0', group: G, pods: [web], asker });
+  maker.begin({ node: 'g-0', group: G, pods: [moved], asker });
   const wasBusy = maker.isBusy;
   maker.begin({ node: 'g-0', group: G, pods: [web], asker });
   await settle();
@@ -41,6 +71,13 @@ it.each<readonly [string, Setting, readonly string[]]>([
   ['while a resize is deferred', { asker: db, present: [web, db] }, ['web']],
   ['not once the resize is done', { asker: db, present: [web, done] }, []],
   ['not once the pod runs there', { present: [web, { ...agent, nodeName: 'g-0' }] }, []],
+  [
+    'for its own new size, if it comes back with it',
+    { asker: large, moved: large, present: [large], autoscalers: gives(6_000) },
+    ['large'],
+  ],
+  ['not if it would come back smaller by now', { asker: large, moved: large, present: [large], autoscalers: gives(5_000) }, []],
+  ['not if it has its new size', { asker: large, moved: large, present: [settled], autoscalers: gives(6_000) }, []],
   ['not if it is gone', { present: [agent, aPod({ name: 'web', nodeName: 'g-0', uid: 'another' })] }, []],
   ['not if it ends by itself', { present: [agent, { ...web, deletionAtMs: START_MS }] }, []],
   ['not if it is protected by now', { present: [agent, { ...web, safeToEvict: 'false' }] }, []],
@@ -49,5 +86,7 @@ it.each<readonly [string, Setting, readonly string[]]>([
   const { evicted, busy, events } = await make(setting);
   expect([evicted, busy]).toEqual([expected, [true, false]]);
   const said = events.map(({ reason, subject }) => `${reason} ${subject.name}`);
-  expect(said).toEqual(expected.length === 0 ? [] : [`MakingRoom ${(setting.asker ?? agent).name}`, 'MakingRoom web']);
+  expect(said).toEqual(
+    expected.length === 0 ? [] : [`MakingRoom ${(setting.asker ?? agent).name}`, `MakingRoom ${(setting.moved ?? web).name}`],
+  );
 });

@@ -5,7 +5,7 @@ import { CPU, MEMORY, ResourceNames } from '../../../src/domain/resources.ts';
 import type { ContainerTarget, VerticalPodAutoscaler } from '../../../src/domain/workloads.ts';
 import type { PodJson } from '../../../src/kubernetes/api/core-json.ts';
 import { createPodProjection, projectPod } from '../../../src/kubernetes/projection/pod.ts';
-import { allRecreated, asRecreated, recreatedSize } from '../../../src/planning/facts/recreated-pods.ts';
+import { allRecreated, asRecreated, comesBackWith, recreatedSize } from '../../../src/planning/facts/recreated-pods.ts';
 
 const projection = createPodProjection(new ResourceNames(), { containers: true });
 const WEB: Controller = { kind: 'ReplicaSet', name: 'web-7d4f', uid: 'r' };
@@ -105,6 +105,30 @@ describe('a pod that is created again requests', () => {
     const pod = podOf({ containers: [container('app', '5')] }, WEB, status);
     expect([pod.shape.requests[CPU], asRecreated(pod, autoscaler({ app: { cpu: 5000 } })).shape.requests[CPU]]).toEqual([1000, 5000]);
   });
+});
+
+it.each<readonly [string, PodJson['spec'], Readonly<Record<string, ContainerTarget>>, boolean]>([
+  ['its target is that size', { containers: [app] }, { app: { cpu: 3000, memory: GIB } }, true],
+  ['its target is more', { containers: [app] }, { app: { cpu: 4000, memory: GIB } }, true],
+  ['its target is less', { containers: [app] }, { app: { cpu: 2999, memory: GIB } }, false],
+  [
+    'its limit stays and is less',
+    { containers: [container('app', '1', '2')] },
+    { app: { cpu: 3000, memory: GIB, withinLimit: true } },
+    false,
+  ],
+  ['memory has no target: the template decides', { containers: [app] }, { app: { cpu: 3000 } }, false],
+  ['a container has none', { containers: [app, container('log', '1')] }, { app: { cpu: 2500, memory: GIB } }, false],
+  [
+    'its side-car is counted',
+    { containers: [app], initContainers: [{ ...app, restartPolicy: 'Always' }] },
+    { app: { cpu: 2000, memory: GIB } },
+    true,
+  ],
+  ['it requests as a whole', { containers: [app], resources: { requests: { cpu: '3' } } }, { app: { cpu: 3000, memory: GIB } }, false],
+])('a pod comes back with 3 CPU and 1 GiB if %s: %#', (_what, spec, targets, expected) => {
+  const wanted = Float64Array.of(3000, GIB);
+  expect(comesBackWith(podOf(spec), wanted, autoscaler(targets))).toBe(expected);
 });
 
 it.each<readonly [string, Controller | undefined, string, string, number]>([

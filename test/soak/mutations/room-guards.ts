@@ -56,6 +56,12 @@ export const ROOM_GUARDS: readonly GuardTable[] = [
         change: ['youngPod([pod], minPodAgeMs, nowMs) === undefined', 'true'],
       },
       { title: 'no pod is moved to make room before it has a place', change: ['unplaced(pods)', 'undefined'] },
+      {
+        title: 'a pod is not moved for its new size if it would come back without',
+        change: ['!comesBackWith(pod, wanted, cluster)', 'false'],
+      },
+      'a resized pod is not moved within an hour of its start',
+      { title: 'a resized pod is not moved before it has a place for its new size', change: ['unplaced([pod])', 'undefined'] },
     ],
   },
   {

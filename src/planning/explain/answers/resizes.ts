@@ -1,12 +1,13 @@
-/** What keeps a pod from its new size, and which node would hold it. The pod itself is never moved for it. */
+/** What keeps a pod from its new size, and which node would hold it. Whether the pod itself moves for it is decided with the room on nodes. */
 import type { PendingResize, Pod } from '../../../domain/pod.ts';
 import { PODS, type Resources } from '../../../domain/resources.ts';
 import { compareText } from '../../../lib/comparison.ts';
 import { shownText } from '../../../lib/shown-text.ts';
 import { withAttachLimits } from '../../../scheduling/volumes/attachments.ts';
 import { makeTemplate, templateRefusals } from '../../scale-up/groups/template-node.ts';
+import { comesBackWith } from '../../facts/recreated-pods.ts';
 import { groupPods } from '../../scale-up/pods/equivalence-groups.ts';
-import { missingFor, podsOn } from '../../scale-down/room/room-asks.ts';
+import { missingFor, mustLeave, podsOn } from '../../scale-down/room/room-asks.ts';
 import type { ScaleUpInput } from '../../scale-up/plan-input.ts';
 import { describeShortage, roomMade } from './daemon-waits.ts';
 import { namePools } from '../pool-rows.ts';
@@ -21,13 +22,30 @@ export function describeResize(pod: Pod, resize: PendingResize, input: Input): s
   const { kind, message, wanted } = resize;
   const short = shortages(pod, wanted, input);
   const why = short.length > 0 ? short.join(', ') : message === '' ? 'its kubelet gives no reason' : shownText(message, MESSAGE_BYTES);
-  const state = kind === 'deferred' ? 'is deferred until its node has room' : 'is infeasible: its node can never hold it';
+  const state =
+    kind === 'infeasible'
+      ? `is infeasible: ${NEVER}`
+      : isTooLarge(pod, wanted, input)
+        ? `is deferred, but ${NEVER}`
+        : 'is deferred until its node has room';
   const pools = poolsThatHold(pod, wanted, input);
   const helps =
     pools.length === 0
       ? 'No pool has nodes that hold that size.'
-      : `A new node of ${namePools(pools)} holds that size: a replacement of the pod that requests it can run there.`;
+      : `A new node of ${namePools(pools)} holds that size: a replacement of the pod ${sizedByIts(pod, wanted, input)} can run there.`;
   return `Its resize in place ${state} (${why}${roomMade(pod.nodeName ?? '', input)}). ${helps}`;
+}
+
+function sizedByIts(pod: Pod, wanted: Resources, { observation: { cluster } }: Input): string {
+  return comesBackWith(pod, wanted, cluster) ? 'gets it from its VerticalPodAutoscaler, and' : 'that requests it';
+}
+
+const NEVER = 'its node can never hold it';
+
+function isTooLarge(pod: Pod, wanted: Resources, { observation: { cluster } }: Input): boolean {
+  const node = cluster.nodes.get(pod.nodeName ?? '');
+  if (node === undefined) return false;
+  return mustLeave({ pod, node, wanted, others: podsOn(node, cluster.podsByNode).filter(({ uid }) => uid !== pod.uid) });
 }
 
 /** For each resource that its node is short of: what it needs, and what the node has for it. */

@@ -52,6 +52,16 @@ export function missingFor({ node, wanted, others }: Pick<RoomAsk, 'node' | 'wan
   });
 }
 
+/**
+ * Whether its node can never hold a running pod in its new size: its kubelet says so, or the node is too small beside the pods that belong to it. Kubelets of 1.36
+ * and 1.37 call such a resize deferred.
+ */
+export function mustLeave({ pod, node, wanted, others }: RoomAsk): boolean {
+  if (pod.resize === undefined) return false;
+  const staying = others.filter(({ daemonSet, mirror }) => daemonSet || mirror);
+  return pod.resize.kind === 'infeasible' || missingFor({ node, wanted, others: staying }).length > 0;
+}
+
 /** Pods that have waited for a while on nodes that would hold them without others; higher priority first, then by name. */
 export function findRoomAsks({ observation: { cluster, nowMs } }: ScaleDownContext): readonly RoomAsk[] {
   const asks: RoomAsk[] = [];
@@ -61,13 +71,16 @@ export function findRoomAsks({ observation: { cluster, nowMs } }: ScaleDownConte
     if (fitsStatically(pod.shape, node)) asks.push({ pod, node, wanted: pod.shape.requests, others: podsOn(node, cluster.podsByNode) });
   }
   for (const [name, pods] of cluster.podsByNode) {
-    const resized = pods.find(({ resize, deletionAtMs }) => resize?.kind === 'deferred' && deletionAtMs === undefined);
-    const node = resized === undefined ? undefined : cluster.nodes.get(name);
-    if (resized?.resize === undefined || node === undefined) continue;
-    const others = podsOn(node, cluster.podsByNode).filter(({ uid }) => uid !== resized.uid);
-    asks.push({ pod: resized, node, wanted: resized.resize.wanted, others });
+    const node = cluster.nodes.get(name);
+    for (const pod of node === undefined ? [] : pods) {
+      if (node === undefined || pod.resize === undefined || pod.deletionAtMs !== undefined) continue;
+      const others = podsOn(node, cluster.podsByNode).filter(({ uid }) => uid !== pod.uid);
+      asks.push({ pod, node, wanted: pod.resize.wanted, others });
+    }
   }
-  const open = asks.filter((ask) => missingFor(ask).some(({ index }) => index !== PODS || ask.pod.nodeName === undefined));
+  const open = asks.filter(
+    (ask) => mustLeave(ask) || missingFor(ask).some(({ index }) => index !== PODS || ask.pod.nodeName === undefined),
+  );
   return open.sort(
     (left, right) => askerPriority(right.pod) - askerPriority(left.pod) || compareText(podName(left.pod), podName(right.pod)),
   );

@@ -1,10 +1,11 @@
 /**
  * Room on a node that stays: a pod of a DaemonSet waits for its full node, or a running pod for its new size (a deferred resize), and others may be
- * moved. The fewest pods are chosen by the rules of a drain, each has a place by simulation, or one node is requested for them first. Nothing is
+ * moved, or the pod itself, if it comes back with that size. The fewest pods are chosen by the rules of a drain, each has a place by simulation, or one node is requested for them first. Nothing is
  * remembered but a closure of the node, which grows: no pod is moved twice within an hour, over restarts, too. Pure. Must not know how a pod is evicted.
  */
 import { podName, type NodeGroupId, type NodeName } from '../../../domain/ids.ts';
 import type { NodeGroup } from '../../../domain/node-group.ts';
+import type { ClusterView } from '../../../domain/observation.ts';
 import type { Increase, ScaleDownPlan } from '../../../domain/plan.ts';
 import type { Pod } from '../../../domain/pod.ts';
 import type { NodeRoom, RepackMemory } from '../../../domain/repack.ts';
@@ -15,7 +16,7 @@ import { rotate } from '../../../lib/collections.ts';
 import { formatDuration } from '../../../lib/duration.ts';
 import { tryInFork } from '../../../scheduling/snapshot/snapshot.ts';
 import { checkNodeDrain, checkPodDrain } from '../../../scheduling/drainability/drainability.ts';
-import { allRecreated } from '../../facts/recreated-pods.ts';
+import { allRecreated, comesBackWith } from '../../facts/recreated-pods.ts';
 import { reasonNotToAct } from '../../state/cluster-health.ts';
 import { inFlight } from '../../state/increases/increase-records.ts';
 import { staleReadReason } from '../cooldown.ts';
@@ -24,14 +25,16 @@ import { addNewNodes, growablePools } from '../repack/growable-pools.ts';
 import { youngPod } from '../repacked-nodes.ts';
 import { placePods, placementOrder } from '../simulate-removal.ts';
 import { destinationsOf } from '../unneeded.ts';
-import { askerPriority, fewestPods, findRoomAsks, missingFor, type RoomAsk } from './room-asks.ts';
+import { askerPriority, fewestPods, findRoomAsks, missingFor, mustLeave, type RoomAsk } from './room-asks.ts';
 
 const HOUR_MS = 3_600_000;
 /** The first time without another try on a node, and the longest. */
 const CLOSED = { firstMs: HOUR_MS, longestMs: 24 * HOUR_MS };
 const MOST_NODES_PER_HOUR = 5;
-/** Nodes that one plan simulates; the others have their turn in the next loops. */
+/** Pods for which one plan simulates; the others have their turn in the next loops. */
 const MOST_LOOKS = 5;
+/** If more pods of one node wait, only these are said to. */
+const MOST_NAMED = 3;
 /** Sets of pods that are tried for one node. */
 const MOST_TRIES = 8;
 
@@ -72,25 +75,45 @@ export function planRoom(input: RoomInput): RoomDecision {
   if (![...context.groups.values()].some((group) => makesRoom(group, context)))
     return { rooms: rooms.size === memory.rooms.size ? memory.rooms : rooms, move: undefined, increase: undefined };
   const refusal = staleReadReason(context) ?? reasonNotToAct(context.observation, context.state, context.policy);
-  let looks = 0;
-  let made: Made | undefined;
-  for (const ask of asksInTurn(context)) {
-    const { name } = ask.node;
+  const search: RoomSearch = { left: MOST_LOOKS, made: undefined };
+  for (const [name, asks] of asksInTurn(context)) {
     const room = rooms.get(name) ?? NO_ROOM;
-    const against = reasonAgainst(ask, room, input) ?? refusal ?? hourlyRefusal(rooms, room, context.observation.nowMs);
-    if (against !== undefined || made !== undefined || looks >= MOST_LOOKS) {
-      rooms.set(name, { ...room, why: against ?? 'another node comes first' });
-      continue;
-    }
-    looks += 1;
-    const found = roomOn(ask, room, input);
-    if ('why' in found) rooms.set(name, { ...room, why: found.why });
-    else {
-      made = found;
-      rooms.set(name, roomAfter(found, room, context.observation.nowMs));
-    }
+    const found = asks.map((ask) => {
+      const against = reasonAgainst(ask, room, input) ?? refusal ?? hourlyRefusal(rooms, room, context.observation.nowMs);
+      return against === undefined ? lookAt(ask, room, { input, search }) : { why: against };
+    });
+    const here = found.find(isMade);
+    const after = here === undefined ? { ...room, why: whysOf(asks, found) } : roomAfter(here, room, context.observation.nowMs);
+    rooms.set(name, after);
   }
-  return { rooms, move: made?.move, increase: made?.increase };
+  return { rooms, move: search.made?.move, increase: search.made?.increase };
+}
+
+function isMade(found: Found): found is Made {
+  return !('why' in found);
+}
+
+interface RoomSearch {
+  /** Pods that may still be simulated. */
+  left: number;
+  made: Made | undefined;
+}
+
+/** Simulates for the pod, if nothing is done in this loop yet. */
+function lookAt(ask: RoomAsk, room: NodeRoom, { input, search }: { readonly input: RoomInput; readonly search: RoomSearch }): Found {
+  if (search.made !== undefined || search.left === 0) return { why: 'another pod comes first' };
+  search.left -= 1;
+  const found = roomOn(ask, room, input);
+  if (isMade(found)) search.made = found;
+  return found;
+}
+
+/** With the first pods, if not the same is said of all. */
+function whysOf(asks: readonly RoomAsk[], found: readonly Found[]): string {
+  const whys = found.map((one) => ('why' in one ? one.why : ''));
+  if (new Set(whys).size === 1) return whys[0] ?? '';
+  const few = asks.slice(0, MOST_NAMED).map(({ pod }, at) => `for pod ${podName(pod)}, ${whys[at] ?? ''}`);
+  return [...few, ...(asks.length > MOST_NAMED ? [`and ${asks.length - MOST_NAMED} others wait`] : [])].join('; ');
 }
 
 type Made = Pick<RoomDecision, 'move' | 'increase'>;
@@ -109,15 +132,9 @@ function knownRooms({ context, memory }: RoomInput): Map<NodeName, NodeRoom> {
   return rooms;
 }
 
-/** One of each node. Each loop begins with another one, so that none waits for those that find no room. */
-function asksInTurn(context: ScaleDownContext): readonly RoomAsk[] {
-  const asks = [
-    ...new Map(
-      findRoomAsks(context)
-        .toReversed()
-        .map((ask) => [ask.node.name, ask]),
-    ).values(),
-  ].reverse();
+/** By node. Each loop begins with another one, so that none waits for those that find no room. */
+function asksInTurn(context: ScaleDownContext): readonly (readonly [NodeName, readonly RoomAsk[]])[] {
+  const asks = [...Map.groupBy(findRoomAsks(context), ({ node }) => node.name)];
   return asks.length === 0 ? asks : rotate(asks, context.observation.loopId % asks.length);
 }
 
@@ -209,12 +226,47 @@ function moveOf({ node, pod }: RoomAsk, pods: readonly Pod[], { observation }: S
   return group === undefined ? undefined : { node: node.name, group, pods, asker: pod };
 }
 
-/** The fewest pods that are enough, may be moved together, and have places by `unplaced`, which names one that has none. */
-function findSet(
-  ask: RoomAsk,
+type FoundSet = { readonly pods: readonly Pod[] } | { readonly why: string };
+
+/** Other pods of the node; or the pod itself, if it is resized, comes back with its new size, and no others are enough. */
+function findSet(ask: RoomAsk, context: ScaleDownContext, unplaced: (pods: readonly Pod[]) => Pod | undefined): FoundSet {
+  const leaves = mustLeave(ask);
+  const others = leaves ? undefined : findOthers(ask, context, unplaced);
+  if (ask.pod.resize === undefined || (others !== undefined && 'pods' in others)) return others ?? { why: TOO_SMALL };
+  const itself = findItself(ask, context, unplaced);
+  if ('pods' in itself) return itself;
+  return others ?? { why: `${TOO_SMALL}, and ${itself.why}` };
+}
+
+const TOO_SMALL = 'its node can never hold that size';
+
+function findItself(
+  { pod, node, wanted }: RoomAsk,
   context: ScaleDownContext,
   unplaced: (pods: readonly Pod[]) => Pod | undefined,
-): { readonly pods: readonly Pod[] } | { readonly why: string } {
+): FoundSet {
+  const { cluster, nowMs } = context.observation;
+  const { minPodAgeMs } = context.policy.repack;
+  // guard: a pod is not moved for its new size if it would come back without
+  if (!comesBackWith(pod, wanted, cluster)) return { why: noSizeFor(cluster) };
+  const drain = context.drainOn(node.name);
+  const { blocker, movable } = checkNodeDrain([pod], drain);
+  if (blocker !== undefined) return { why: `it may not be moved (${blocker.reason}: ${blocker.detail})` };
+  if (movable.length === 0) return { why: 'it may not be moved' };
+  // guard: a resized pod is not moved within an hour of its start
+  if (youngPod([pod], minPodAgeMs, nowMs) !== undefined) return { why: `it runs for less than ${formatDuration(minPodAgeMs)}` };
+  // guard: a resized pod is not moved before it has a place for its new size
+  return unplaced([pod]) === undefined ? { pods: [pod] } : { why: 'no other node has room for that size' };
+}
+
+function noSizeFor({ verticalPodAutoscalers }: ClusterView): string {
+  return verticalPodAutoscalers === undefined
+    ? 'what a replacement would request is not known (cluster.verticalPodAutoscalers is off)'
+    : 'no VerticalPodAutoscaler gives a replacement that size';
+}
+
+/** The fewest pods that are enough, may be moved together, and have places by `unplaced`, which names one that has none. */
+function findOthers(ask: RoomAsk, context: ScaleDownContext, unplaced: (pods: readonly Pod[]) => Pod | undefined): FoundSet {
   const drain = context.drainOn(ask.node.name);
   const { nowMs } = context.observation;
   const { minPodAgeMs } = context.policy.repack;

@@ -40,6 +40,12 @@ it.each<[string, PendingResize, string | undefined, string]>([
     'Runs on node n. Its resize in place is infeasible: its node can never hold it (it needs 6 CPU, the node has 2.36 for it). A new node of big holds that size: a replacement of the pod that requests it can run there.',
   ],
   [
+    'is called deferred by the kubelets of 1.36, but can never be',
+    { kind: 'deferred', message: '', wanted: wanted('6') },
+    undefined,
+    'Runs on node n. Its resize in place is deferred, but its node can never hold it (it needs 6 CPU, the node has 2.36 for it). A new node of big holds that size: a replacement of the pod that requests it can run there.',
+  ],
+  [
     'fits no pool either',
     { kind: 'infeasible', message: '', wanted: wanted('6') },
     '4',

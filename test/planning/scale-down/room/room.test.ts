@@ -7,7 +7,7 @@ import type { NodeGroup } from '../../../../src/domain/node-group.ts';
 import type { Node } from '../../../../src/domain/node.ts';
 import type { Pod } from '../../../../src/domain/pod.ts';
 import { NOTHING_REPACKED, type NodeRoom } from '../../../../src/domain/repack.ts';
-import type { DisruptionBudget } from '../../../../src/domain/workloads.ts';
+import type { DisruptionBudget, VerticalPodAutoscalers } from '../../../../src/domain/workloads.ts';
 import { makeScaleDownContext } from '../../../../src/planning/scale-down/plan-context.ts';
 import { planRoom } from '../../../../src/planning/scale-down/room/room.ts';
 import { ClusterSnapshot } from '../../../../src/scheduling/snapshot/cluster-snapshot.ts';
@@ -38,7 +38,28 @@ const on = (node: string, name: string, cpu: string, options: PodOptions = {}): 
 const deferred = (cpu: string): Pod =>
   on(FULL, 'db', cpu, { resize: { kind: 'deferred', message: '', wanted: resourceNames.parse({ cpu, memory: '128Mi', pods: '1' }) } });
 
+const MEMORY = 128 * 2 ** 20;
+
+/** A running pod of a StatefulSet that waits for a size of this CPU. */
+function resized(kind: 'deferred' | 'infeasible', cpu: string, options: PodOptions = {}): Pod {
+  const wanted = resourceNames.parse({ cpu, memory: '128Mi', pods: '1' });
+  const counted = kind === 'deferred' ? cpu : '1';
+  const requests = { cpu: resourceNames.parse({ cpu: counted })[0] ?? 0, memory: MEMORY };
+  const limits = { cpu: Number.MAX_SAFE_INTEGER, memory: Number.MAX_SAFE_INTEGER };
+  const containers = { running: [{ name: 'app', requests, limits }], starting: { cpu: 0, memory: 0 } };
+  const controller = { kind: 'StatefulSet', name: 'db', uid: 's' };
+  return on(FULL, 'db', counted, { controller, shape: { cpu: counted, containers }, resize: { kind, message: '', wanted }, ...options });
+}
+
+/** Gives it this many millicores when it is created again. */
+function autoscaler(cpu: number): VerticalPodAutoscalers {
+  const target = { kind: 'StatefulSet', name: 'db' };
+  const one = { namespace: 'default', name: 'db', createdAtMs: 0, target, containers: { app: { cpu, memory: MEMORY } } };
+  return new Map([['default/StatefulSet/db', one]]);
+}
+
 interface World {
+  readonly autoscalers?: VerticalPodAutoscalers;
   readonly pods: readonly Pod[];
   /** CPU of the other node. */
   readonly other?: string;
@@ -54,19 +75,21 @@ interface World {
 
 const EMPTY: NodeRoom = { closure: undefined, added: undefined, why: undefined };
 
-function decide({ pods, other = '4', group, node, budgets = [], room, made = 0, on: makeRoom = true, busy = false }: World) {
+function decide({ autoscalers, pods, other = '4', group, node, budgets = [], room, made = 0, on: makeRoom = true, busy = false }: World) {
   const closed = Array.from({ length: made }, (_, at) => `a-${at + 2}`);
   const nodes = [
     aNode({ name: FULL, cpu: '4', ...node }),
     aNode({ name: 'a-1', cpu: other }),
     ...closed.map((name) => aNode({ name, unschedulable: true })),
   ];
-  const observation = observe({
+  const observed = observe({
     groups: [pool('a', nodes.length, { maxSize: nodes.length, ...group }), pool('z', 0, { maxSize: 0 })],
     nodes,
     pods,
     budgets,
   });
+  const observation =
+    autoscalers === undefined ? observed : { ...observed, cluster: { ...observed.cluster, verticalPodAutoscalers: autoscalers } };
   const snapshot = new ClusterSnapshot({ names: resourceNames });
   snapshot.sync(observation.cluster);
   const policy = aPolicy({ scaleDown: { makeRoom } });
@@ -143,7 +166,7 @@ describe('room on a full node', () => {
     [
       'the resize can never be',
       { pods: [{ ...deferred('2500m'), resize: { kind: 'infeasible', message: '', wanted: resourceNames.parse({ cpu: '9' }) } }, web] },
-      undefined,
+      'its node can never hold that size, and what a replacement would request is not known (cluster.verticalPodAutoscalers is off)',
     ],
     ['the node is not ready', { ...away, node: { readiness: { ready: false, sinceMs: START_MS, reason: '' } } }, 'not ready'],
   ])('is not made if %s', (_what, world, why) => {
@@ -151,6 +174,41 @@ describe('room on a full node', () => {
     expect([move, increase]).toEqual([undefined, undefined]);
     if (why === undefined) expect(said?.why).toBeUndefined();
     else expect(said?.why).toContain(why);
+  });
+});
+
+describe('a pod that waits for its new size', () => {
+  const [web, fixed] = [on(FULL, 'web', '1'), on(FULL, 'web', '1', { safeToEvict: 'false' })];
+  const six = { pods: [resized('deferred', '6'), web], other: '8', autoscalers: autoscaler(6_000) };
+  it.each<readonly [string, World, string]>([
+    ['if its node is too small, whatever its kubelet calls that', six, 'db'],
+    ['if its kubelet cannot make it', { ...six, pods: [resized('infeasible', '2'), web], autoscalers: autoscaler(2_000) }, 'db'],
+    ['if no others may', { pods: [resized('deferred', '3500m'), fixed], autoscalers: autoscaler(3_500) }, 'db'],
+    ['unless others are enough: one of them does', { pods: [resized('deferred', '3500m'), web], autoscalers: autoscaler(3_500) }, 'web'],
+  ])('moves itself %s', (_what, world, name) => {
+    const { moved, increase, said } = decide(world);
+    expect([moved, increase, said?.why]).toEqual([[`default/${name}`], undefined, `pod default/${name} moves to another node`]);
+  });
+
+  it.each<readonly [string, World, string]>([
+    ['comes back smaller', { ...six, autoscalers: autoscaler(5_999) }, 'no VerticalPodAutoscaler gives a replacement that size'],
+    ['may not move', { ...six, pods: [resized('deferred', '6', { safeToEvict: 'false' }), web] }, 'it may not be moved'],
+    [
+      'is young',
+      { ...six, pods: [resized('deferred', '6', { createdAtMs: START_MS - 59 * MINUTE }), web] },
+      'it runs for less than 60 min',
+    ],
+    ['has no place', { ...six, other: '5' }, 'no other node has room for that size'],
+    ['is in a pool where that is off', { ...six, group: { options: { makeRoom: false } } }, 'no room is made in pool a'],
+  ])('stays if it %s', (_what, world, why) => {
+    const { move, increase, said } = decide(world);
+    expect([move, increase]).toEqual([undefined, undefined]);
+    expect(said?.why).toContain(why);
+  });
+
+  it('moves once a node that holds it came, which is requested first', () => {
+    const { move, increase } = decide({ ...six, other: '5', group: { maxSize: 3, template: aTemplate({ cpu: '8' }) } });
+    expect([move, increase?.to, increase?.cause]).toEqual([undefined, 3, 'make-room']);
   });
 });
 

@@ -30,6 +30,8 @@ export function startKubeletPods(context: ControllerContext, kubelets: Kubelets)
   const { api, knobs } = context;
   /** uid -> running step, so that one change does not start two steps. */
   const underWay = new Map<string, string>();
+  /** uid -> containers as they were when the kubelet accepted the pod: what it allocated, although the pod was resized since. */
+  const accepted = new Map<string, PodObject['spec']['containers']>();
   let addresses = 0;
 
   function isMine(pod: PodObject | undefined): pod is PodObject {
@@ -59,7 +61,8 @@ export function startKubeletPods(context: ControllerContext, kubelets: Kubelets)
   function run(pod: PodObject): void {
     const podIP =
       pod.spec.hostNetwork === true ? hostAddress(context, pod) : `10.244.${Math.floor(addresses / 250)}.${(addresses++ % 250) + 2}`;
-    writeStatus(context, pod, runningStatus(context, pod, podIP));
+    writeStatus(context, pod, runningStatus(context, pod, { podIP, allocated: accepted.get(pod.metadata.uid) ?? pod.spec.containers }));
+    accepted.delete(pod.metadata.uid);
     recordEvent(api, pod, {
       type: 'Normal',
       reason: 'Started',
@@ -77,7 +80,10 @@ export function startKubeletPods(context: ControllerContext, kubelets: Kubelets)
         api.remove(PODS, placeOf(now), { gracePeriodSeconds: 0 });
       });
     } else if (pod.status.phase === 'Pending') {
-      if (pod.status['containerStatuses'] === undefined) writeStatus(context, pod, creatingStatus(context, pod));
+      if (pod.status['containerStatuses'] === undefined) {
+        accepted.set(pod.metadata.uid, pod.spec.containers);
+        writeStatus(context, pod, creatingStatus(context, pod));
+      }
       if (hasItsDisks(context, pod)) later(pod, 'start', knobs.podStartMs, run);
     } else if (pod.status.phase === 'Running') {
       const finish = finishMs(pod);
@@ -88,8 +94,10 @@ export function startKubeletPods(context: ControllerContext, kubelets: Kubelets)
   });
 
   const unsubscribe = onChange(api, ['pods', 'nodes', 'volumeattachments'], ({ type, object, storage }) => {
-    if (type === 'DELETED') underWay.delete(object.metadata.uid);
-    else if (storage === 'volumeattachments') for (const pod of podsOnNode(api, nodeOfAttachment(object))) queue.add(keyOf(pod));
+    if (type === 'DELETED') {
+      underWay.delete(object.metadata.uid);
+      accepted.delete(object.metadata.uid);
+    } else if (storage === 'volumeattachments') for (const pod of podsOnNode(api, nodeOfAttachment(object))) queue.add(keyOf(pod));
     else if (storage === 'pods') {
       if ((object as PodObject).spec.nodeName !== undefined) queue.add(keyOf(object));
     } else for (const pod of podsOnNode(api, object.metadata.name)) queue.add(keyOf(pod));
@@ -191,7 +199,12 @@ function finishedStatus(context: ControllerContext, pod: PodObject): PodObject['
   return { ...pod.status, phase: 'Succeeded', conditions, containerStatuses };
 }
 
-function runningStatus(context: ControllerContext, pod: PodObject, podIP: string): PodObject['status'] {
+interface Start {
+  readonly podIP: string;
+  readonly allocated: PodObject['spec']['containers'];
+}
+
+function runningStatus(context: ControllerContext, pod: PodObject, { podIP, allocated }: Start): PodObject['status'] {
   const nowMs = context.api.timers.now();
   return {
     ...pod.status,
@@ -199,7 +212,7 @@ function runningStatus(context: ControllerContext, pod: PodObject, podIP: string
     podIP,
     podIPs: [{ ip: podIP }],
     conditions: withReady(pod, true, nowMs),
-    containerStatuses: pod.spec.containers.map((container) => ({
+    containerStatuses: allocated.map((container) => ({
       name: container.name,
       image: container.image ?? '',
       imageID: `${container.image ?? ''}@sha256:simulated`,

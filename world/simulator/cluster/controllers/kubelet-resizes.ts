@@ -65,9 +65,11 @@ function wantsResize(pod: PodObject): boolean {
   });
 }
 
+/** Of a running pod, or of one that was resized before it ran. */
 function isNewSize({ type, object, previous }: StoreChange): boolean {
   if (type === 'DELETED' || previous === undefined) return false;
   const [now, before] = [object as PodObject, previous as PodObject];
+  if (now.status.phase !== before.status.phase) return isRunning(now) && wantsResize(now);
   return now.spec.containers !== before.spec.containers && !sameJson(now.spec.containers, before.spec.containers) && isRunning(now);
 }
 

@@ -65,6 +65,15 @@ it('a size without room is deferred, counts for the scheduler, and is made once 
   expect(podOf(stage, 'new').spec.nodeName).toBe('n');
 });
 
+it('a size that comes before the pod runs is a resize, too', async () => {
+  const stage = await stageWith([['other', '3']]);
+  stage.cluster.apply(aPodDraft('p', { cpu: '100m' }));
+  stage.clock.advance(500);
+  stage.cluster.resize(podOf(stage, 'p'), { cpu: '1' });
+  stage.clock.advance(5_000);
+  expect(sizesOf(stage, 'p')).toMatchObject({ allocated: '100m', actual: '100m', pending: 'Deferred' });
+});
+
 it.each([
   ['1.35.1', 'Infeasible', "Node didn't have enough capacity: cpu, requested: 5000, capacity: 3860"],
   ['1.36.3', 'Deferred', "Node didn't have enough resource: cpu, requested: 5000, used: 100, capacity: 3860"],
