@@ -178,7 +178,7 @@ function equalPods(): BenchRow {
   const shape = aShape({ cpu: '100m', memory: '1Mi' });
   const pods = Array.from({ length: 50_000 }, (_, index) => aPod({ name: `p${index}`, shape }));
   return measure('estimate: 50,000 equal pods', () => {
-    const template = makeTemplate(group, group.template ?? aTemplate(), [], new Set());
+    const template = makeTemplate(group, group.template ?? aTemplate(), { daemonSets: [] }, new Set());
     return `${finishAtOnce(estimate(groupPods(pods, new Map()), template, 2000)).nodes} nodes`;
   });
 }

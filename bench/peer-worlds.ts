@@ -87,7 +87,7 @@ function estimateOnly(): () => PeerResult {
   const shapes = [aShape({ cpu: '50m', memory: '100' }), aShape({ cpu: '95m', memory: '190' })];
   const pods = [50_000, 1_000].flatMap((count, index) => Array.from({ length: count }, () => aPod({ shape: shapes[index] ?? aShape() })));
   const group = aGroup({ id: 'ng1', maxSize: 3_000, template: aTemplate({ cpu: '1', memory: '5000', pods: '100' }) });
-  const template = makeTemplate(group, group.template ?? aTemplate(), [], new Set());
+  const template = makeTemplate(group, group.template ?? aTemplate(), { daemonSets: [] }, new Set());
   return () => {
     const operations = { ...noOperations(), templatesPacked: 1 };
     return { nodes: finishAtOnce(estimate(groupPods(pods, new Map()), template, 3_000, operations)).nodes, operations };

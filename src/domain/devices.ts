@@ -1,5 +1,6 @@
 /** Devices that drivers publish and that pods claim (dynamic resource allocation, `resource.k8s.io/v1`). */
 import type { Labels, NodeSelectorTerm } from './labels.ts';
+import { compareText } from '../lib/comparison.ts';
 import { parseQuantity } from './quantity.ts';
 import type { Resources } from './resources.ts';
 import type { Taint, Toleration } from './taints.ts';
@@ -71,8 +72,8 @@ export interface Device {
   readonly consumes: readonly CounterConsumption[];
   /** A pod that gets it waits until conditions of the device hold, and is not bound before. Its pool comes after all others. */
   readonly binding?: true;
-  /** If set, why the device is not supported. */
-  readonly strange?: string;
+  /** Of a device that several nodes reach: which. If absent, the nodes of its pool; in a pool of several nodes, every node. */
+  readonly reach?: readonly NodeSelectorTerm[];
 }
 
 /** The devices of one pool on one node: complete, and of the newest generation. */
@@ -82,6 +83,26 @@ export interface DevicePool {
   readonly devices: readonly Device[];
   /** The counters that partitions share, by set and counter. Empty if the devices are whole ones. */
   readonly counters: Readonly<Record<string, Readonly<Record<string, number>>>>;
+  /** Other nodes reach devices of it, too: who has one has it for all of them. */
+  readonly isCommon?: true;
+}
+
+/** A pool of devices that belong to no single node. */
+export interface CommonPool extends DevicePool {
+  /** Not all of its slices exist. */
+  readonly isIncomplete?: true;
+  /** What claims have of it. */
+  readonly allocated: readonly HeldDevice[];
+  /** The part of `allocated` that belongs to no claim of one pod of a node: it stays taken whatever pod moves. */
+  readonly held: readonly HeldDevice[];
+}
+
+/** As kube-scheduler tries pools: by driver and name, those whose devices are bound under conditions last (`GatherPools`, 1.36.3). */
+export function inOrderOfAllocation(pools: readonly DevicePool[]): readonly DevicePool[] {
+  const waits = ({ devices }: DevicePool): number => (devices.some(({ binding }) => binding === true) ? 1 : 0);
+  return pools.toSorted(
+    (left, right) => waits(left) - waits(right) || compareText(left.driver, right.driver) || compareText(left.name, right.name),
+  );
 }
 
 /** A part of a divided device that a claim has: amounts by the names of capacities in the slice. */

@@ -3,6 +3,7 @@
  * immutable values. Must not know Azure, the Kubernetes client, or how anything is decided.
  */
 import type { InstanceKey, NodeGroupId, NodeName } from './ids.ts';
+import type { CommonPool } from './devices.ts';
 import type { Node } from './node.ts';
 import type { NodeGroup } from './node-group.ts';
 import type { Pod } from './pod.ts';
@@ -29,6 +30,8 @@ export interface ClusterView {
   readonly daemonSetsUnknown?: true;
   /** Quotas, buffers and ProvisioningRequests. If absent, they are not watched. */
   readonly capacity?: CapacityObjects;
+  /** Devices that several nodes reach. If absent, there are none. */
+  readonly commonDevices?: readonly CommonPool[];
   /** Groups of pods that start together. If absent, no pod names one, or the cluster serves none: then each pod starts alone. */
   readonly podGroups?: PodGroups;
   /** If absent, they are not read: a pod that is created again requests what it does now. */

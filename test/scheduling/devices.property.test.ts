@@ -1,7 +1,7 @@
 /** Devices in the snapshot: what is allocated is right, and whatever is tried and dropped leaves no trace. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Device, DeviceClaim, DevicePool } from '../../src/domain/devices.ts';
+import type { CommonPool, Device, DeviceClaim, DevicePool } from '../../src/domain/devices.ts';
 import type { Pod } from '../../src/domain/pod.ts';
 import { ClusterSnapshot } from '../../src/scheduling/snapshot/cluster-snapshot.ts';
 import { allocateDevices, noDevicesInUse } from '../../src/scheduling/devices/device-allocator.ts';
@@ -33,6 +33,20 @@ function claimOf(
   });
   return { name: 'gpu', requests, rules: [], ...part };
 }
+
+/** Devices that some of the nodes reach. */
+const COMMON: readonly CommonPool[] = [
+  {
+    ...poolOf('common', ['red', 'blue']),
+    devices: poolOf('common', ['red', 'blue']).devices.map((device, at) =>
+      at === 0
+        ? device
+        : { ...device, reach: [{ expressions: [], fields: [{ key: 'metadata.name', operator: 'In', values: ['n-0', 'n-1'] }] }] },
+    ),
+    allocated: [],
+    held: [],
+  },
+];
 
 const COLORS = ['red', 'blue'] as const;
 const colors = fc.array(fc.constantFrom(...COLORS), { maxLength: 5 });
@@ -87,7 +101,7 @@ describe('devices', () => {
             withClaims(`p-${at}`, at % 3 === 0 ? own.map((claim) => ({ ...claim, shared: `default/${at % 2}` })) : own),
           );
           const snapshot = new ClusterSnapshot({ names: resourceNames });
-          snapshot.sync(aCluster({ nodes: made }));
+          snapshot.sync({ ...aCluster({ nodes: made }), commonDevices: COMMON });
           const placed = new Map<Pod, string>();
           for (const pod of each.slice(0, 3)) {
             const node = snapshot.findNode(pod);

@@ -5,8 +5,9 @@
 import { describe, expect, it } from 'vitest';
 import { dividedCapacity, type WrittenPolicy } from '../../src/domain/devices.ts';
 import { parseQuantity } from '../../src/domain/quantity.ts';
-import { describeShortfall, noDevicesInUse, takeDevices } from '../../src/scheduling/devices/device-allocator.ts';
+import { noDevicesInUse, takeDevices } from '../../src/scheduling/devices/device-allocator.ts';
 import { DeviceIndex } from '../../src/scheduling/devices/device-list.ts';
+import { describeShortfall } from '../../src/scheduling/devices/device-shortfall.ts';
 import { takenParts } from '../../src/scheduling/devices/divided-capacity.ts';
 import { aDevice, aDeviceClaim, aDevicePool } from '../support/devices.ts';
 

@@ -2,7 +2,14 @@
 import type { WrittenPolicy } from '../../domain/devices.ts';
 import type { NodeSelectorTermJson, ObjectJson, Quantities, TaintJson, TolerationJson } from './core-json.ts';
 
-export interface DeviceJson {
+/** Which nodes reach devices. */
+export interface NodeChoiceJson {
+  readonly nodeName?: string;
+  readonly nodeSelector?: { readonly nodeSelectorTerms?: readonly NodeSelectorTermJson[] };
+  readonly allNodes?: boolean;
+}
+
+export interface DeviceJson extends NodeChoiceJson {
   readonly name?: string;
   readonly attributes?: Readonly<
     Record<string, { readonly string?: string; readonly int?: number; readonly bool?: boolean; readonly version?: string }>
@@ -10,9 +17,6 @@ export interface DeviceJson {
   readonly capacity?: Readonly<Record<string, { readonly value?: string | number; readonly requestPolicy?: WrittenPolicy | null }>>;
   readonly consumesCounters?: readonly { readonly counterSet?: string; readonly counters?: CountersJson }[];
   readonly taints?: readonly TaintJson[];
-  readonly nodeName?: string;
-  readonly nodeSelector?: object;
-  readonly allNodes?: boolean;
   readonly bindsToNode?: boolean;
   readonly bindingConditions?: readonly string[];
   readonly allowMultipleAllocations?: boolean;
@@ -21,10 +25,10 @@ export interface DeviceJson {
 export type CountersJson = Readonly<Record<string, { readonly value?: string | number }>>;
 
 export interface SliceJson extends ObjectJson {
-  readonly spec?: {
+  readonly spec?: NodeChoiceJson & {
     readonly driver?: string;
     readonly pool?: { readonly name?: string; readonly generation?: number; readonly resourceSliceCount?: number };
-    readonly nodeName?: string;
+    readonly perDeviceNodeSelection?: boolean;
     readonly devices?: readonly DeviceJson[];
     readonly sharedCounters?: readonly { readonly name?: string; readonly counters?: CountersJson }[];
   };

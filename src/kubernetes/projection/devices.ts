@@ -25,6 +25,7 @@ import {
   type DeviceClassJson,
   type DeviceJson,
   type DeviceTaintRuleJson,
+  type NodeChoiceJson,
   type ResourceClaimJson,
   type ResourceClaimTemplateJson,
   type SliceJson,
@@ -41,7 +42,7 @@ export interface Slice {
   readonly generation: number;
   /** The number of slices that the pool has in this generation. */
   readonly slices: number;
-  /** The node that has these devices; undefined if they do not belong to one node. */
+  /** The node that has these devices. undefined: several nodes may reach them, as each of them says. */
   readonly node: string | undefined;
   readonly devices: readonly Device[];
   readonly counters: Readonly<Record<string, Readonly<Record<string, number>>>>;
@@ -109,9 +110,9 @@ export interface ClaimTemplate {
 }
 
 export function projectSlice(json: SliceJson): Slice {
-  const { driver = '', pool = {}, nodeName, devices = [], sharedCounters = [] } = withoutNulls(json.spec ?? {});
-  const node = nodeName === undefined || nodeName === '' ? undefined : nodeName;
-  const place = { driver, pool: pool.name ?? '', isLocal: node !== undefined };
+  const { driver = '', pool = {}, devices = [], sharedCounters = [], ...where } = withoutNulls(json.spec ?? {});
+  const node = where.nodeName === undefined || where.nodeName === '' ? undefined : where.nodeName;
+  const place = { driver, pool: pool.name ?? '' };
   return {
     name: json.metadata?.name ?? '',
     driver,
@@ -119,16 +120,15 @@ export function projectSlice(json: SliceJson): Slice {
     generation: pool.generation ?? 0,
     slices: pool.resourceSliceCount ?? 1,
     node,
-    devices: devices.map((device) => projectDevice(device, place)),
+    devices: devices.map((device) => ({
+      ...projectDevice(device, place),
+      ...(node === undefined ? reachOf(where.perDeviceNodeSelection === true ? device : where) : {}),
+    })),
     counters: Object.fromEntries(sharedCounters.map(({ name = '', counters = {} }) => [name, amounts(counters)])),
   };
 }
 
-function projectDevice(
-  json: DeviceJson,
-  { driver, pool, isLocal }: { readonly driver: string; readonly pool: string; readonly isLocal: boolean },
-): Device {
-  const strange = isLocal ? unsupportedDevice(json) : 'does not belong to a single node';
+function projectDevice(json: DeviceJson, { driver, pool }: { readonly driver: string; readonly pool: string }): Device {
   return {
     driver,
     pool,
@@ -148,8 +148,18 @@ function projectDevice(
     })),
     ...dividedBy(json),
     ...((json.bindingConditions?.length ?? 0) > 0 ? { binding: true as const } : {}),
-    ...defined({ strange }),
   };
+}
+
+/** Which nodes reach a device. A slice that says nothing known reaches none (`NodeMatches`, pools_incubating.go, 1.37.2). */
+function reachOf({ nodeName, nodeSelector, allNodes }: NodeChoiceJson): Pick<Device, 'reach'> {
+  if (nodeName !== undefined && nodeName !== '') return { reach: [nodeOnly(nodeName)] };
+  if (allNodes === true) return {};
+  return { reach: (nodeSelector?.nodeSelectorTerms ?? []).map(nodeSelectorTerm) };
+}
+
+export function nodeOnly(name: string): NodeSelectorTerm {
+  return { expressions: [], fields: [{ key: 'metadata.name', operator: 'In', values: [name] }] };
 }
 
 /** Unreadable amounts are left out. */
@@ -200,12 +210,6 @@ export function withTaintRules(slice: Slice, rules: readonly DeviceTaintRule[]):
     return { ...device, taints: withThose(mine), ...(usual.length === mine.length ? {} : { usualTaints: withThose(usual) }) };
   });
   return { ...slice, devices };
-}
-
-/** The unsupported part of a device, if any: without it the device cannot be allocated here. */
-function unsupportedDevice(json: DeviceJson): string | undefined {
-  if (json.nodeName !== undefined || json.nodeSelector !== undefined || json.allNodes === true) return 'names its nodes itself';
-  return undefined;
 }
 
 function attribute(json: NonNullable<DeviceJson['attributes']>[string]): AttributeValue | undefined {

@@ -4,9 +4,7 @@
  */
 import { parseSelector, type Selector } from '../../domain/cel-selector.ts';
 import {
-  deviceId,
   describeClaimRef,
-  type Device,
   type DeviceClaim,
   type DeviceClaimRef,
   type AllocatedClaim,
@@ -50,8 +48,6 @@ export interface Claiming {
 export interface DeviceClaimInput extends DeviceTables {
   /** Resources that device classes stand for: the class, and the indexes of the node's own amount and of what pods ask of either. */
   readonly named: readonly NamedDevices[];
-  /** Devices that do not belong to a single node. A claim that could get one of them cannot be evaluated. */
-  readonly afar: readonly Device[];
   /** Set if some of it could not be read, with the reason. */
   readonly trouble: string | undefined;
 }
@@ -262,8 +258,7 @@ export class DeviceShapes {
     }));
     const strangeClass = ask.requests.flatMap(({ asks }) => asks).map(({ className }) => facts.classes.get(className)?.strange);
     const strange = strangeClass.find((text) => text !== undefined);
-    const selectors = requests.flatMap(({ asks }) => asks.map((one) => one.selectors));
-    const unknown = strange ?? this.#refusal(selectors.flat()) ?? this.#reachesAfar(selectors, facts.afar);
+    const unknown = strange ?? this.#refusal(requests.flatMap(({ asks }) => asks.flatMap(({ selectors }) => selectors)));
     return unknown === undefined ? { requests } : { unknown, requests: [] };
   }
 
@@ -272,19 +267,6 @@ export class DeviceShapes {
     for (const expression of selectors) {
       const selector = this.#selectorOf(expression);
       if ('refused' in selector) return `the selector ${expression} is not supported: ${selector.refused}`;
-    }
-    return undefined;
-  }
-
-  #reachesAfar(asks: readonly (readonly string[])[], afar: readonly Device[]): string | undefined {
-    for (const device of afar) {
-      const could = asks.some((selectors) =>
-        selectors.every((expression) => {
-          const selector = this.#selectorOf(expression);
-          return 'refused' in selector || selector.matches(device) !== false;
-        }),
-      );
-      if (could) return `device ${deviceId(device)} ${device.strange ?? 'does not belong to a single node'}`;
     }
     return undefined;
   }

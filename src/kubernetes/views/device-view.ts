@@ -4,12 +4,14 @@
  */
 import {
   heldDeviceId,
+  inOrderOfAllocation,
+  type CommonPool,
   type CounterConsumption,
-  type Device,
   type DevicePool,
   type HeldDevice,
   type NodeDevices,
 } from '../../domain/devices.ts';
+import type { ClusterView } from '../../domain/observation.ts';
 import { RESOURCE_NOT_READY, type Node } from '../../domain/node.ts';
 import { claimableResource, type ResourceNames } from '../../domain/resources.ts';
 import type { ObjectJson } from '../api/core-json.ts';
@@ -17,6 +19,7 @@ import {
   type ResourceClaim,
   type Slice,
   classesByResource,
+  nodeOnly,
   projectClaimTemplate,
   projectDeviceClass,
   projectResourceClaim,
@@ -38,9 +41,10 @@ export class KnownDevices {
   #trouble: string | undefined;
   /** By node, without allocated devices. */
   #published: ReadonlyMap<string, Published> = new Map();
-  /** Devices that do not belong to a single node. */
-  #afar: readonly Device[] = [];
-  #last: { readonly given: Claiming; readonly version: number; readonly found: Claiming } | undefined;
+  /** Pools of devices that several nodes reach, without what is allocated of them. */
+  #reachable: ReadonlyMap<string, { readonly slices: readonly Slice[]; readonly pool: Omit<CommonPool, 'allocated' | 'held'> }> = new Map();
+  #common: readonly CommonPool[] = [];
+  #last: { readonly given: Claiming; readonly version: number; readonly found: Claiming & WithCommon } | undefined;
   readonly #nodes = new WeakMap<Node, { readonly devices: NodeDevices; readonly node: Node }>();
   #devices: ReadonlyMap<string, NodeDevices> = new Map();
   #rules: readonly DeviceTaintRule[] = [];
@@ -70,14 +74,21 @@ export class KnownDevices {
   }
 
   /** Returns the view with device claims resolved. Parts without device claims are returned unchanged. */
-  resolve<View extends Claiming>(view: View): View {
+  resolve<View extends Claiming>(view: View): View & WithCommon {
     const last = this.#last;
     if (last !== undefined && last.version === this.#version && isSame(last.given, view)) return { ...view, ...last.found };
-    const storage = { ...this.#tables, named: this.#named, afar: this.#afar, trouble: this.#trouble };
+    const storage = { ...this.#tables, named: this.#named, trouble: this.#trouble };
     const pods = this.#shapes.resolve(view, storage, this.#version);
-    const nodes = this.#withDevices(view.nodes, pods.podsByNode);
+    const held = heldByPool(this.#tables.claims.values());
+    const nodes = this.#withDevices({ nodes: view.nodes, podsByNode: pods.podsByNode }, held);
     const { podsByNode, pendingPods, daemonSets } = pods;
-    const found = { nodes, podsByNode, pendingPods, daemonSets };
+    const found = {
+      nodes,
+      podsByNode,
+      pendingPods,
+      daemonSets,
+      ...this.#commonDevices({ nodes: view.nodes, podsByNode: pods.podsByNode }, held),
+    };
     this.#last = {
       given: { nodes: view.nodes, podsByNode: view.podsByNode, pendingPods: view.pendingPods, daemonSets: view.daemonSets },
       version: this.#version,
@@ -86,9 +97,25 @@ export class KnownDevices {
     return { ...view, ...found };
   }
 
-  #withDevices(nodes: Claiming['nodes'], podsByNode: Claiming['podsByNode']): Claiming['nodes'] {
+  /** The same objects while nothing of them changes. */
+  #commonDevices({ nodes, podsByNode }: Pick<Claiming, 'nodes' | 'podsByNode'>, held: HeldByPool): WithCommon {
+    if (this.#reachable.size === 0 && this.#common.length === 0) return {};
+    const own = new Set(
+      [...podsByNode].flatMap(([node, pods]) => (nodes.has(node) ? pods.flatMap(({ heldDevices = [] }) => heldDevices) : [])),
+    );
+    const pools = [...this.#reachable.values()].map(({ pool }, at): CommonPool => {
+      const allocated = held.get(`${pool.driver}/${pool.name}`) ?? [];
+      const others = allocated.filter((one) => !own.has(one));
+      const known = this.#common[at];
+      const isSame = known?.devices === pool.devices && sameItems(known.allocated, allocated) && sameItems(known.held, others);
+      return isSame ? known : { ...pool, allocated, held: others };
+    });
+    if (!sameItems(pools, this.#common)) this.#common = pools;
+    return pools.length === 0 ? {} : { commonDevices: this.#common };
+  }
+
+  #withDevices({ nodes, podsByNode }: Pick<Claiming, 'nodes' | 'podsByNode'>, held: HeldByPool): Claiming['nodes'] {
     if (this.#published.size === 0 && this.#devices.size === 0) return nodes;
-    const held = heldByPool(this.#tables.claims.values());
     const before = this.#devices;
     const after = new Map<string, NodeDevices>();
     for (const [name, published] of this.#published) {
@@ -143,9 +170,17 @@ export class KnownDevices {
     }));
     const before = this.#published;
     const slices = [...this.#tables.slices.values()].map((slice) => this.#tainted(slice));
-    this.#afar = slices.filter(({ node }) => node === undefined).flatMap(({ devices }) => devices);
+    const byPool = [...Map.groupBy(slices, ({ driver, pool }) => `${driver}/${pool}`)];
+    const common = byPool.filter(([, own]) => isCommon(own)).sort(([, left], [, right]) => comparePools(left[0], right[0]));
+    const kept = this.#reachable;
+    this.#reachable = new Map(
+      common.map(([id, own]) => {
+        const known = kept.get(id);
+        return [id, known !== undefined && sameItems(known.slices, own) ? known : { slices: own, pool: publishCommon(own) }];
+      }),
+    );
     const byNode = Map.groupBy(
-      slices.filter(({ node }) => node !== undefined),
+      byPool.flatMap(([, own]) => (isCommon(own) ? [] : own)),
       ({ node = '' }) => node,
     );
     this.#published = new Map(
@@ -157,6 +192,9 @@ export class KnownDevices {
   }
 }
 
+type WithCommon = Pick<ClusterView, 'commonDevices'>;
+type HeldByPool = ReadonlyMap<string, readonly HeldDevice[]>;
+
 interface Published extends Omit<NodeDevices, 'held'> {
   readonly slices: readonly Slice[];
 }
@@ -165,30 +203,44 @@ interface Published extends Omit<NodeDevices, 'held'> {
 function publish(slices: readonly Slice[]): Published {
   const pools: DevicePool[] = [];
   const incomplete: string[] = [];
-  const byPool = Map.groupBy(slices, ({ driver, pool }) => `${driver}/${pool}`);
-  for (const [id, all] of [...byPool].sort(([, left], [, right]) => comparePools(left[0], right[0]))) {
-    const newest = Math.max(...all.map(({ generation }) => generation));
-    // kube-scheduler allocates devices in this order. Drivers use it to say which devices come first.
-    const current = all.filter(({ generation }) => generation === newest).sort(compareBy((item) => item.name));
-    const [first] = current;
-    const devices = current.flatMap((slice) => slice.devices);
-    const counters = Object.assign({}, ...current.map((slice) => slice.counters)) as DevicePool['counters'];
-    const isWhole =
-      current.every(({ slices: count }) => count === current.length) &&
-      new Set(devices.map(({ name }) => name)).size === devices.length &&
-      devices.every(({ consumes }) => consumes.every((each) => hasCounters(counters, each)));
-    if (first === undefined || !isWhole) incomplete.push(id);
-    else
-      pools.push({
-        driver: first.driver,
-        name: first.pool,
-        devices,
-        counters,
-      });
+  for (const [id, all] of Map.groupBy(slices, ({ driver, pool }) => `${driver}/${pool}`)) {
+    const { driver = '', pool: name = '' } = all[0] ?? {};
+    const { devices, counters, isWhole } = newestOf(all);
+    if (isWhole) pools.push({ driver, name, devices, counters });
+    else incomplete.push(id);
   }
-  // kube-scheduler tries pools whose devices are bound under conditions last (`GatherPools`, 1.36.3).
-  const waits = ({ devices }: DevicePool): number => (devices.some(({ binding }) => binding === true) ? 1 : 0);
-  return { slices, pools: pools.sort((left, right) => waits(left) - waits(right)), incomplete };
+  return { slices, pools: inOrderOfAllocation(pools), incomplete: incomplete.sort() };
+}
+
+/** kube-scheduler allocates devices in this order. Drivers use it to say which devices come first. */
+function newestOf(slices: readonly Slice[]): Pick<DevicePool, 'devices' | 'counters'> & { readonly isWhole: boolean } {
+  const newest = Math.max(...slices.map(({ generation }) => generation));
+  const current = slices.filter(({ generation }) => generation === newest).sort(compareBy(({ name }) => name));
+  const isOfOne = new Set(slices.map(({ node }) => node)).size === 1;
+  const devices = current.flatMap(({ node, devices: own }) =>
+    isOfOne || node === undefined ? own : own.map((device) => ({ ...device, reach: [nodeOnly(node)] })),
+  );
+  const counters = Object.assign({}, ...current.map((slice) => slice.counters)) as DevicePool['counters'];
+  const isWhole =
+    current.every(({ slices: count }) => count === current.length) &&
+    new Set(devices.map(({ name }) => name)).size === devices.length &&
+    devices.every(({ consumes }) => consumes.every((each) => hasCounters(counters, each)));
+  return { devices, counters, isWhole };
+}
+
+/** Devices of several nodes: a slice says which nodes reach them, or the slices of several nodes are one pool. */
+function isCommon(slices: readonly Slice[]): boolean {
+  const nodes = new Set(slices.map(({ node }) => node));
+  if (nodes.has(undefined) || nodes.size < 2) return nodes.has(undefined);
+  const newest = Math.max(...slices.map(({ generation }) => generation));
+  const current = slices.filter(({ generation }) => generation === newest);
+  return current.every(({ slices: count }) => count === current.length);
+}
+
+function publishCommon(slices: readonly Slice[]): Omit<CommonPool, 'allocated' | 'held'> {
+  const { driver = '', pool: name = '' } = slices[0] ?? {};
+  const { devices, counters, isWhole } = newestOf(slices);
+  return { driver, name, devices, counters, ...(isWhole ? {} : { isIncomplete: true }) };
 }
 
 /** A device that consumes what does not exist makes its pool invalid. */

@@ -28,7 +28,7 @@ export function withCorrectedTemplates(observation: Observation, { broken, broke
     const [parts, zones] = [inForce(broken), inForce(brokenZones)];
     const { template } = group;
     if (template === undefined) return group;
-    const present = (): GroupTemplate => makeTemplate(group, withAttachLimits(template, names), cluster.daemonSets, new Set());
+    const present = (): GroupTemplate => makeTemplate(group, withAttachLimits(template, names), cluster, new Set());
     const corrected = parts === undefined ? template : correctedTemplate(template, parts, present().free, names);
     // guard: a zone in which no node came is not tried node after node
     const reachable = withoutMissedZones(corrected, zones);

@@ -75,7 +75,7 @@ export function refusalsOf(shape: PodShape, offer: NodeOffer, template: GroupTem
   // As if none of the node's devices were in use.
   const missing = missingDevices(
     claimsFor(shape.devices?.claims ?? [], () => node),
-    node.devices?.pools ?? [],
+    template.common.poolsOf(node, node.devices?.pools),
   );
   return [
     ...(byNode.some((refusals) => refusals.length === 0) ? [] : (byNode[0] ?? [])),

@@ -43,7 +43,7 @@ function pendingShapes({ cluster }: Observation): ReadonlyMap<string, PodShape> 
 /** The group's template as the cloud has it. */
 export function templateOf(group: NodeGroup, { observation: { cluster }, names }: PromiseContext): GroupTemplate | undefined {
   if (group.template === undefined) return undefined;
-  return makeTemplate(group, withAttachLimits(group.template, names), cluster.daemonSets, new Set());
+  return makeTemplate(group, withAttachLimits(group.template, names), cluster, new Set());
 }
 
 /** As {@link variantsForPods}, for one pod. */

@@ -44,7 +44,7 @@ export function* groupsUsableBy(
     const [first] = all;
     if (first !== undefined && (group.template === undefined || checks > MOST_CHECKS)) usable.set(group.id, first.pod);
     if (group.template === undefined) continue;
-    for (const offer of [...makeTemplate(group, group.template, [], new Set()).variants, ...nodes]) {
+    for (const offer of [...makeTemplate(group, group.template, { daemonSets: [] }, new Set()).variants, ...nodes]) {
       if (usable.has(group.id)) break;
       for (const wish of wishes) {
         if (++checks % CHECKS_PER_STEP === 0) yield;
@@ -90,7 +90,8 @@ function possibleWishes(wishes: readonly Wish[], { cluster, cloud }: Pick<Observ
   };
   for (const { labels } of cluster.nodes.values()) note(labels);
   for (const group of cloud.groups) {
-    if (group.template !== undefined) for (const { labels } of makeTemplate(group, group.template, [], new Set()).variants) note(labels);
+    if (group.template !== undefined)
+      for (const { labels } of makeTemplate(group, group.template, { daemonSets: [] }, new Set()).variants) note(labels);
   }
   const exists = ({ key, operator, values: wanted }: Requirement): boolean =>
     operator !== 'In' || wanted.some((value) => values.get(key)?.has(value) === true);

@@ -85,7 +85,7 @@ function findUpcoming({ observation, state, policy, names }: ScaleUpInput): read
     if (group.template === undefined) return [];
     const upcoming = findUpcomingNodes(group, index);
     if (upcoming.unregistered.length + upcoming.unready.length + upcoming.fresh.length === 0) return [];
-    const template = makeTemplate(group, withAttachLimits(group.template, names), observation.cluster.daemonSets, NO_ZONES);
+    const template = makeTemplate(group, withAttachLimits(group.template, names), observation.cluster, NO_ZONES);
     return [{ template, upcoming }];
   });
 }
@@ -160,7 +160,7 @@ export function nodesToMinimum({ input, standing, minimumIncreases }: ScaleUpCon
     const nodes = minimumIncreases.get(group.id) ?? 0;
     if (nodes === 0 || group.template === undefined) return [];
     const offered = withAttachLimits(group.template, input.names);
-    const template = makeTemplate(group, offered, cluster.daemonSets, outOfStockZones(group, standing.state.stockouts, standing.nowMs));
+    const template = makeTemplate(group, offered, cluster, outOfStockZones(group, standing.state.stockouts, standing.nowMs));
     return [{ template, upcoming: { unregistered: Array.from({ length: nodes }, () => undefined), unready: [], fresh: [] } }];
   });
 }

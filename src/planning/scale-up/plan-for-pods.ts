@@ -170,7 +170,7 @@ function growableGroups(context: ScaleUpContext, snapshot: ClusterSnapshot): Gro
     else if (group.template !== undefined) {
       const offered = withConfirmedParts(withAttachLimits(group.template, names), group, context.input);
       const closedZones = outOfStockZones(group, state.stockouts, observation.nowMs);
-      templates.push(makeTemplate(group, offered, observation.cluster.daemonSets, closedZones));
+      templates.push(makeTemplate(group, offered, observation.cluster, closedZones));
       bounds.set(group.id, { size, ceiling: growth.ceiling.ceiling });
     }
   }

@@ -156,7 +156,7 @@ function judgedTemplates({ input }: ScaleUpContext, templates: readonly GroupTem
   const known = new Map(templates.map((template) => [template.group.id, template]));
   for (const group of observation.cloud.groups) {
     if (known.has(group.id) || group.template === undefined) continue;
-    known.set(group.id, makeTemplate(group, withAttachLimits(group.template, names), observation.cluster.daemonSets, new Set()));
+    known.set(group.id, makeTemplate(group, withAttachLimits(group.template, names), observation.cluster, new Set()));
   }
   return known;
 }

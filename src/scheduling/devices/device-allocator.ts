@@ -3,7 +3,6 @@
  * devices in order, and backtracks if a later request finds none. A device on which a selector fails ends the search.
  */
 import { deviceId, MAX_DEVICES_PER_CLAIM, type DeviceConstraint, type DeviceClaim, type DeviceRequest } from '../../domain/devices.ts';
-import { quantityText } from '../../domain/quantity.ts';
 import { attributeOf, type ClaimMatch, type DeviceIndex, type DeviceList, type SubRequestMatch, type TakenDevice } from './device-list.ts';
 
 // The devices of a node that are in use.
@@ -132,7 +131,7 @@ class DeviceSearch {
     if (wanted === undefined) return true;
     return wanted.request.asks.some((ask) => {
       const match = this.#matches[wanted.claim]?.asks.get(ask);
-      if (match === undefined || match.failed !== undefined) return false;
+      if (match === undefined) return false;
       const count = ask.count === 'all' ? match.places.length : ask.count;
       const fits = (this.#counts[wanted.claim] ?? 0) + count <= MAX_DEVICES_PER_CLAIM;
       // A request for all devices is not filled if there are none.
@@ -255,11 +254,11 @@ class DeviceSearch {
   }
 }
 
-function takenOf(place: number, { amounts }: SubRequestMatch): TakenDevice {
+export function takenOf(place: number, { amounts }: SubRequestMatch): TakenDevice {
   return { place, amounts: amounts.get(place) ?? [] };
 }
 
-function hasParts({ parts }: DeviceList, { had }: DevicesInUse, { place, amounts }: TakenDevice): boolean {
+export function hasParts({ parts }: DeviceList, { had }: DevicesInUse, { place, amounts }: TakenDevice): boolean {
   // guard: claims have no more of a divided device than there is of it
   return (parts[place] ?? []).every(({ at, whole }, index) => (had[at] ?? 0) + (amounts[index] ?? 0) <= whole);
 }
@@ -277,53 +276,4 @@ export function allocationFault(input: AllocationInput): string | undefined {
   const search = new DeviceSearch(input);
   search.find();
   return search.fault;
-}
-
-/** Which request falls short, in numbers. */
-export function describeShortfall(input: AllocationInput): string {
-  const fault = allocationFault(input);
-  if (fault !== undefined) return fault;
-  for (const claim of input.claims) {
-    const { asks } = input.index.matchClaim(claim, input.list);
-    for (const request of claim.requests) {
-      const lacks = request.asks.map((ask) => describeLack(asks.get(ask), input));
-      if (lacks.every((lack) => lack !== undefined)) return `claim ${claim.name}, request ${request.name}: ${lacks.join('; or ')}`;
-    }
-  }
-  return `claims ${input.claims.map(({ name }) => name).join(', ')}: not all of the devices can be had together`;
-}
-
-function describeLack(match: SubRequestMatch | undefined, { list, inUse }: AllocationInput): string | undefined {
-  if (match === undefined) return 'nothing is known of it';
-  const { ask, places, barred } = match;
-  const failed = match.failed ?? barred.values().next().value;
-  if (failed !== undefined) return failed;
-  const isFree = (place: number): boolean =>
-    list.devices[place]?.isDivided === true ? hasParts(list, inUse, takenOf(place, match)) : ask.admin || inUse.taken[place] === 0;
-  const free = places.filter(isFree).length;
-  const wanted = ask.count === 'all' ? Math.max(1, places.length) : ask.count;
-  if (free >= wanted) return undefined;
-  return `needs ${ask.count} devices${describeParts(ask.parts)}, ${free} of ${places.length} that match are free${describeLeft(match, list, inUse)}`;
-}
-
-function describeParts(parts: Readonly<Record<string, number>> = {}): string {
-  const wanted = Object.entries(parts).map(([name, amount]) => `${quantityText(amount)} of ${name}`);
-  return wanted.length === 0 ? '' : ` with ${wanted.join(' and ')} each`;
-}
-
-/** What is left of the divided device that has the most of the first part that none has enough of. */
-function describeLeft(match: SubRequestMatch, { parts }: DeviceList, { had }: DevicesInUse): string {
-  const lefts = match.places.flatMap((place) =>
-    (parts[place] ?? []).map(({ at, name, whole }, index) => ({
-      name,
-      whole,
-      needs: match.amounts.get(place)?.[index] ?? 0,
-      left: whole - (had[at] ?? 0),
-    })),
-  );
-  const short = lefts.find(({ needs, left }) => left < needs);
-  if (short === undefined) return '';
-  const most = lefts.filter(({ name }) => name === short.name).reduce((best, each) => (each.left > best.left ? each : best), short);
-  const needs = `; the request takes ${quantityText(short.needs)} of ${short.name}`;
-  return `${needs}, and at most ${quantityText(most.left)} of ${quantityText(most.whole)} is left of a device`;
 }

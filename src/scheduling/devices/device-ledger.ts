@@ -2,20 +2,21 @@
  * Which pod has which device, per node slot. A change returns what it took, so that undoing it returns exactly that. A node without
  * devices costs nothing. Must not know forks.
  */
-import { heldDeviceId, type DeviceClaim, type DeviceRules, type HeldDevice } from '../../domain/devices.ts';
+import type { DeviceClaim, DeviceRules } from '../../domain/devices.ts';
 import type { Node } from '../../domain/node.ts';
 import type { Pod, PodShape } from '../../domain/pod.ts';
 import type { FitReason } from '../../domain/reasons.ts';
 import {
   allocateDevices,
   allocationFault,
-  describeShortfall,
   type AllocationInput,
   noDevicesInUse,
   takeDevices,
   type DevicesInUse,
 } from './device-allocator.ts';
-import { DeviceIndex, type DeviceList, type TakenDevice } from './device-list.ts';
+import { CommonDevices, CommonUse } from './common-devices.ts';
+import { DeviceIndex, takenById, type DeviceList, type TakenDevice } from './device-list.ts';
+import { describeShortfall } from './device-shortfall.ts';
 import { claimsFor } from './named-claims.ts';
 import { cannotAllocate } from '../predicates/devices.ts';
 
@@ -35,6 +36,10 @@ export interface DeviceSeat {
   readonly node: Node;
   readonly list: DeviceList;
   readonly inUse: DevicesInUse;
+  /** Pools that it reaches and that are being republished, as `driver/pool`. */
+  readonly incomplete: readonly string[];
+  /** Of the common devices in `inUse`. */
+  commonVersion: number;
   readonly holdings: Map<string, PodDevices>;
   /** Claims that got their devices here and that no observation contains yet. */
   readonly shared: Map<string, SharedClaim>;
@@ -49,23 +54,51 @@ export class DeviceLedger {
   /** Claim -> the slot where it got its devices. */
   readonly #sharedAt = new Map<string, number>();
 
-  constructor(nodeAt: (slot: number) => Pick<Node, 'allocatable'>) {
+  readonly #common: CommonDevices;
+  readonly #commonUse: CommonUse;
+
+  constructor(nodeAt: (slot: number) => Pick<Node, 'allocatable'>, common = CommonDevices.of()) {
     this.#nodeAt = nodeAt;
+    this.#common = common;
+    this.#commonUse = new CommonUse(common, this.#index);
   }
 
   seat(slot: number, node: Node): void {
-    const { devices } = node;
-    if (devices === undefined || (devices.pools.length === 0 && devices.incomplete.length === 0)) return;
-    const list = this.#index.listDevices(devices.pools);
+    const pools = this.#common.poolsOf(node, node.devices?.pools);
+    const incomplete = [...(node.devices?.incomplete ?? []), ...this.#common.incompleteFor(node)];
+    if (pools.length === 0 && incomplete.length === 0) return;
+    const list = this.#index.listDevices(pools);
     const inUse = noDevicesInUse(list);
-    takeDevices(list, inUse, takenById(devices.held, list), 1);
-    this.#seats.set(slot, { node, list, inUse, holdings: new Map(), shared: new Map() });
+    takeDevices(list, inUse, takenById(node.devices?.held ?? [], list), 1);
+    this.#seats.set(slot, { node, list, inUse, incomplete, commonVersion: -1, holdings: new Map(), shared: new Map() });
+  }
+
+  #take(seat: DeviceSeat, devices: readonly TakenDevice[], by: 1 | -1): void {
+    takeDevices(seat.list, this.#inUseAt(seat), devices, by);
+    this.#commonUse.keep(seat.list, seat.inUse);
+  }
+
+  /** With what pods of other nodes have of common devices. */
+  #inUseAt(seat: DeviceSeat): DevicesInUse {
+    const { version } = this.#commonUse;
+    if (seat.commonVersion !== version) this.#commonUse.load(seat.list, seat.inUse);
+    seat.commonVersion = version;
+    return seat.inUse;
+  }
+
+  /** Takes what the pods of a seat have of common devices, or returns it. */
+  #takeCommon(seat: DeviceSeat | undefined, by: 1 | -1): void {
+    if (seat === undefined || seat.list.cells.length === 0) return;
+    for (const { own } of seat.holdings.values()) this.#take(seat, own, by);
+    for (const { devices } of seat.shared.values()) this.#take(seat, devices, by);
   }
 
   /** Returns the slot's former content, for {@link putBack}. */
   vacate(slot: number): DeviceSeat | undefined {
     const seat = this.#seats.get(slot);
     this.#seats.delete(slot);
+    // guard: the pods of a node that is gone have no device that other nodes reach
+    this.#takeCommon(seat, -1);
     for (const key of seat?.shared.keys() ?? []) this.#sharedAt.delete(key);
     return seat;
   }
@@ -74,6 +107,7 @@ export class DeviceLedger {
     if (seat === undefined) return;
     this.vacate(slot);
     this.#seats.set(slot, seat);
+    this.#takeCommon(seat, 1);
     for (const key of seat.shared.keys()) this.#sharedAt.set(key, slot);
   }
 
@@ -89,7 +123,7 @@ export class DeviceLedger {
     const seat = this.#seats.get(slot);
     if (seat === undefined || (holding.own.length === 0 && holding.shared.length === 0)) return;
     seat.holdings.set(pod.uid, holding);
-    takeDevices(seat.list, seat.inUse, holding.own, 1);
+    this.#take(seat, holding.own, 1);
     for (const { key, devices } of holding.shared) {
       const known = seat.shared.get(key);
       if (known !== undefined) {
@@ -98,7 +132,7 @@ export class DeviceLedger {
       }
       seat.shared.set(key, { devices, users: 1 });
       this.#sharedAt.set(key, slot);
-      takeDevices(seat.list, seat.inUse, devices, 1);
+      this.#take(seat, devices, 1);
     }
   }
 
@@ -108,7 +142,7 @@ export class DeviceLedger {
     const holding = seat?.holdings.get(pod.uid);
     if (seat === undefined || holding === undefined) return NO_DEVICES;
     seat.holdings.delete(pod.uid);
-    takeDevices(seat.list, seat.inUse, holding.own, -1);
+    this.#take(seat, holding.own, -1);
     for (const { key, devices } of holding.shared) {
       const claim = seat.shared.get(key);
       if (claim === undefined) continue;
@@ -116,7 +150,7 @@ export class DeviceLedger {
       if (claim.users > 0) continue;
       seat.shared.delete(key);
       this.#sharedAt.delete(key);
-      takeDevices(seat.list, seat.inUse, devices, -1);
+      this.#take(seat, devices, -1);
     }
     return holding;
   }
@@ -134,14 +168,13 @@ export class DeviceLedger {
     return seat !== undefined && allocateDevices(this.#allocationInput(seat, open)) !== undefined;
   }
 
-  /** `node` is the one in the slot; it may have no devices. */
-  refusals(rules: DeviceRules, slot: number, node: Node): readonly FitReason[] {
+  refusals(rules: DeviceRules, slot: number): readonly FitReason[] {
     if (this.admits(rules, slot)) return [];
     const open = this.#openAt(rules, slot);
     if (open === undefined) return [cannotAllocate('a claim that it shares has got devices on another node')];
     const seat = this.#seats.get(slot);
     const isBare = seat === undefined || (seat.list.devices.length === 0 && this.fault(rules, slot) === undefined);
-    return [cannotAllocate(isBare ? describeMissingDevices(node) : describeShortfall(this.#allocationInput(seat, open)))];
+    return [cannotAllocate(isBare ? describeMissingDevices(seat) : describeShortfall(this.#allocationInput(seat, open)))];
   }
 
   /** Why kube-scheduler would give up a pod with these claims at this node. undefined: it would not. */
@@ -164,8 +197,8 @@ export class DeviceLedger {
     return claimsFor(claims, () => this.#nodeAt(slot));
   }
 
-  #allocationInput({ node, list, inUse }: DeviceSeat, claims: readonly DeviceClaim[]): AllocationInput {
-    return { index: this.#index, claims, list, inUse, incomplete: node.devices?.incomplete ?? [] };
+  #allocationInput(seat: DeviceSeat, claims: readonly DeviceClaim[]): AllocationInput {
+    return { index: this.#index, claims, list: seat.list, inUse: this.#inUseAt(seat), incomplete: seat.incomplete };
   }
 
   #devicesFor(slot: number, seat: DeviceSeat, pod: Pod): PodDevices {
@@ -185,16 +218,6 @@ export class DeviceLedger {
 }
 
 /** Why a node without a complete pool has no devices. */
-function describeMissingDevices({ devices }: Pick<Node, 'devices'>): string {
-  const incomplete = devices?.incomplete ?? [];
+function describeMissingDevices({ incomplete }: Pick<DeviceSeat, 'incomplete'> = { incomplete: [] }): string {
   return incomplete.length === 0 ? 'the node publishes no devices' : `the node's pools ${incomplete.join(', ')} are not complete`;
-}
-
-/** A divided device that a claim has whole, since it was not divided before, has nothing left. */
-function takenById(held: readonly HeldDevice[], { placeOf, parts }: DeviceList): readonly TakenDevice[] {
-  return held.flatMap((one) => {
-    const place = placeOf.get(heldDeviceId(one));
-    if (place === undefined) return [];
-    return [{ place, amounts: (parts[place] ?? []).map(({ name, whole }) => (typeof one === 'string' ? whole : (one.parts[name] ?? 0))) }];
-  });
 }

@@ -2,14 +2,15 @@
 import { parseSelector, type Selector } from '../../domain/cel-selector.ts';
 import {
   deviceId,
+  heldDeviceId,
   type AttributeValue,
   type Device,
   type DeviceSubRequest,
   type DeviceClaim,
   type DevicePool,
+  type HeldDevice,
 } from '../../domain/devices.ts';
 import { untoleratedTaint } from '../../domain/taints.ts';
-import { defined } from '../../lib/defined.ts';
 import { capacitiesOf, takenParts } from './divided-capacity.ts';
 
 export interface DeviceList {
@@ -22,6 +23,8 @@ export interface DeviceList {
   readonly uses: readonly (readonly { readonly counter: number; readonly amount: number }[])[];
   /** By device: its capacities, if claims have parts of them. Empty for a device that one claim has whole. */
   readonly parts: readonly (readonly DividedPart[])[];
+  /** The numbers about devices that other nodes reach, too: which, and where they are kept for all of them. */
+  readonly cells: readonly CommonCell[];
   /** The number of such capacities of all devices. */
   readonly partCount: number;
 }
@@ -31,6 +34,13 @@ interface DividedPart {
   readonly at: number;
   readonly name: string;
   readonly whole: number;
+}
+
+/** One number of {@link DevicesInUse}. */
+interface CommonCell {
+  readonly kind: 'taken' | 'used' | 'had';
+  readonly at: number;
+  readonly key: string;
 }
 
 /** A device of a list, with what is had of each of its {@link DeviceList.parts}. */
@@ -52,8 +62,6 @@ export interface SubRequestMatch {
   readonly amounts: ReadonlyMap<number, readonly number[]>;
   /** `places` and `faults` together, ascending. */
   readonly looked: readonly number[];
-  /** If set, the subrequest cannot be filled here, whatever is free. */
-  readonly failed?: string;
 }
 
 export interface ClaimMatch {
@@ -132,7 +140,31 @@ function makeList(pools: readonly DevicePool[]): DeviceList {
     device.isDivided === true ? Object.entries(capacitiesOf(device)).map(([name, { whole }]) => ({ at: partCount++, name, whole })) : [],
   );
   const placeOf = new Map(devices.map((device, place) => [deviceId(device), place]));
-  return { devices, placeOf, limits: Float64Array.from(limits), uses, parts, partCount };
+  return { devices, placeOf, limits: Float64Array.from(limits), uses, parts, partCount, cells: cellsOf(pools, parts) };
+}
+
+function cellsOf(pools: readonly DevicePool[], parts: DeviceList['parts']): DeviceList['cells'] {
+  let [place, counter] = [0, 0];
+  return pools.flatMap(({ driver, name: pool, isCommon, devices, counters }) => {
+    const ofCounters = Object.entries(counters).flatMap(([set, amounts]) =>
+      Object.keys(amounts).map((name): CommonCell => ({ kind: 'used', at: counter++, key: JSON.stringify([driver, pool, set, name]) })),
+    );
+    const ofDevices = devices.flatMap((device): readonly CommonCell[] => {
+      const [at, id] = [place++, deviceId(device)];
+      const ofParts = (parts[at] ?? []).map((part): CommonCell => ({ kind: 'had', at: part.at, key: JSON.stringify([id, part.name]) }));
+      return [{ kind: 'taken', at, key: id }, ...ofParts];
+    });
+    return isCommon === true ? [...ofCounters, ...ofDevices] : [];
+  });
+}
+
+/** A divided device that a claim has whole, since it was not divided before, has nothing left. */
+export function takenById(held: readonly HeldDevice[], { placeOf, parts }: DeviceList): readonly TakenDevice[] {
+  return held.flatMap((one) => {
+    const place = placeOf.get(heldDeviceId(one));
+    if (place === undefined) return [];
+    return [{ place, amounts: (parts[place] ?? []).map(({ name, whole }) => (typeof one === 'string' ? whole : (one.parts[name] ?? 0))) }];
+  });
 }
 
 function matchSubRequest(ask: DeviceSubRequest, parsed: ParsedSelectors, { devices, parts }: DeviceList): SubRequestMatch {
@@ -140,7 +172,6 @@ function matchSubRequest(ask: DeviceSubRequest, parsed: ParsedSelectors, { devic
   const amounts = new Map<number, readonly number[]>();
   const barred = new Map<number, string>();
   const faults = new Map<number, string>();
-  let failed: string | undefined;
   for (const [place, device] of devices.entries()) {
     const verdict = matchesSelectors(device, ask, parsed);
     if (typeof verdict === 'string') faults.set(place, verdict);
@@ -152,12 +183,11 @@ function matchSubRequest(ask: DeviceSubRequest, parsed: ParsedSelectors, { devic
         (parts[place] ?? []).map(({ name }) => taken[name] ?? 0),
       );
     const taint = untoleratedTaint(device.taints, ask.tolerations);
-    if (device.strange !== undefined) failed ??= `${deviceId(device)} ${device.strange}`;
-    else if (taint === undefined || ask.count === 'all') places.push(place);
+    if (taint === undefined || ask.count === 'all') places.push(place);
     if (taint !== undefined && ask.count === 'all') barred.set(place, `${deviceId(device)} has the taint ${taint.key}`);
   }
   const looked = [...places, ...faults.keys()].sort((left, right) => left - right);
-  return { ask, places: failed === undefined ? places : [], amounts, barred, faults, looked, ...defined({ failed }) };
+  return { ask, places, amounts, barred, faults, looked };
 }
 
 /** Whether all selectors match. A text says why that cannot be evaluated. */

@@ -7,6 +7,7 @@ import type { Node } from '../../domain/node.ts';
 import type { ClusterView } from '../../domain/observation.ts';
 import type { Pod, PodShape } from '../../domain/pod.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
+import { CommonDevices } from '../devices/common-devices.ts';
 import { DeviceLedger, type DeviceSeat } from '../devices/device-ledger.ts';
 import { NodeSlots } from './node-slots.ts';
 import type { FitIndexes } from './pod-fit.ts';
@@ -44,6 +45,7 @@ export class ClusterIndexes implements FitIndexes {
   shapes: ShapeTable;
   devices: DeviceLedger;
   namespaces: ClusterView['namespaces'] = new Map();
+  #common = CommonDevices.of();
 
   constructor(names: ResourceNames) {
     this.names = names;
@@ -55,10 +57,11 @@ export class ClusterIndexes implements FitIndexes {
 
   /** Whether they are to be cleared before they follow this view. */
   isOutdated(cluster: ClusterView): boolean {
-    return mustClear(this.ledger, this.namespaces, cluster);
+    return this.#common !== CommonDevices.of(cluster.commonDevices) || mustClear(this.ledger, this.namespaces, cluster);
   }
 
-  clear(): void {
+  clear({ commonDevices }: Pick<ClusterView, 'commonDevices'>): void {
+    this.#common = CommonDevices.of(commonDevices);
     this.slots = new NodeSlots(this.names);
     this.ledger = this.#newLedger();
     this.shapes = new ShapeTable(this.ledger);
@@ -66,7 +69,7 @@ export class ClusterIndexes implements FitIndexes {
   }
 
   #newDevices(): DeviceLedger {
-    return new DeviceLedger((slot) => this.slots.nodeAt(slot));
+    return new DeviceLedger((slot) => this.slots.nodeAt(slot), this.#common);
   }
 
   compiled(shape: PodShape): CompiledShape {

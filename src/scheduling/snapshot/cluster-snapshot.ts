@@ -55,7 +55,7 @@ export class ClusterSnapshot implements Snapshot {
     if (this.#undo.isForked) throw bug('The snapshot was synced while a fork was open.');
     this.#room += 1;
     this.#epoch += 1;
-    if (this.#indexes.isOutdated(cluster)) this.#reset();
+    if (this.#indexes.isOutdated(cluster)) this.#reset(cluster);
     this.#indexes.namespaces = cluster.namespaces;
     const unchanged = this.#seen?.nodes === cluster.nodes && this.#seen.podsByNode === cluster.podsByNode;
     if (!unchanged || this.#undo.dirty.size > 0) yield* this.#loadChanges(cluster);
@@ -287,8 +287,8 @@ export class ClusterSnapshot implements Snapshot {
     this.#order = names.map((name) => this.#indexes.slots.slotNamed(name));
   }
 
-  #reset(): void {
-    this.#indexes.clear();
+  #reset(cluster: ClusterView): void {
+    this.#indexes.clear(cluster);
     this.#order = [];
     this.#synced = [];
     this.#undo.dirty.clear();

@@ -39,6 +39,6 @@ export function fitReasons(
     ...refusedByDisks(shape, slots.disksAt(slot)),
     ...insufficientResources(slots.requestsAt(slot, shape), slots.freeAt(slot), names),
     ...ledger.refusals(ties, slot),
-    ...(shape.devices === undefined ? [] : devices.refusals(shape.devices, slot, slots.nodeAt(slot))),
+    ...(shape.devices === undefined ? [] : devices.refusals(shape.devices, slot)),
   ];
 }

@@ -110,10 +110,18 @@ const ask = fc.record({
 });
 type Ask = typeof ask extends fc.Arbitrary<infer Value> ? Value : never;
 
+/** Devices that no node has for itself, and which nodes reach them. */
+const common = fc.record({
+  reach: fc.constantFrom('all', 'some', 'each' as const),
+  devices: fc.array(device, { minLength: 1, maxLength: 2 }),
+  halves: fc.constantFrom(false, false, true),
+  isWhole: fc.constantFrom(true, true, true, true, false),
+});
+
 const shared = fc.record({
   ask,
   // At a pod of which a claim is missing, on its way out or another pod's, the scheduler does not even look.
-  state: fc.constantFrom('waiting', 'has'),
+  state: fc.constantFrom('waiting', 'has', 'has-common'),
   on: fc.nat(3),
   device: fc.nat(3),
 });
@@ -121,6 +129,10 @@ const CLAIMS = ['c-0', 'c-1', 'c-2', 'c-3'] as const;
 const TEMPLATES = ['t-0', 't-1', 't-2', 't-3', 't-4'] as const;
 const story = fc.record({
   nodes: fc.array(node, { minLength: 1, maxLength: 4 }),
+  common: fc.oneof(
+    { weight: 2, arbitrary: fc.array(common, { maxLength: 0 }) },
+    { weight: 1, arbitrary: fc.array(common, { minLength: 1, maxLength: 2 }) },
+  ),
   claims: fc.tuple(shared, shared, shared, shared),
   templates: fc.tuple(ask, ask, ask, ask, ask),
   /** A taint that an administrator gives to devices; served since 1.37. */
@@ -161,6 +173,7 @@ export function randomDeviceQuestions(seed: number, count: number): readonly Que
       })),
       ...(told.rule === undefined || !hasTaintRules() ? [] : [taintRule(told.rule)]),
       ...told.nodes.flatMap(nodeWithSlices),
+      ...told.common.flatMap(commonSlices),
       ...told.templates.map((each, at) => ({
         kind: 'ResourceClaimTemplate',
         metadata: { name: `t-${at}`, namespace: 'default' },
@@ -217,6 +230,36 @@ function nodeWithSlices({ devices, published, own, halves }: Story['nodes'][numb
   ];
 }
 
+/** Every other node, by its host name. */
+const SOME_NODES = {
+  nodeSelectorTerms: [{ matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'In', values: ['n-0', 'n-2'] }] }],
+};
+/** Of the devices of a pool, each of its own. */
+const EACH_REACH: readonly object[] = [{ nodeName: 'n-1' }, { nodeSelector: SOME_NODES }, { allNodes: true }];
+
+function commonSlices({ reach, devices, halves, isWhole }: Story['common'][number], at: number): readonly ParityObject[] {
+  const slice = (name: string, content: object): ParityObject => ({
+    kind: 'ResourceSlice',
+    metadata: { name: `common-${at}-${name}` },
+    spec: {
+      driver: DRIVER,
+      pool: { name: `common-${at}`, generation: 1, resourceSliceCount: (halves ? 2 : 1) + (isWhole ? 0 : 1) },
+      ...content,
+    },
+  });
+  const where = { all: { allNodes: true }, some: { nodeSelector: SOME_NODES }, each: { perDeviceNodeSelection: true } }[reach];
+  const consumed = (place: number): object => ({
+    consumesCounters: [{ counterSet: 'whole', counters: { slots: { value: String(1 + (place % 2)) } } }],
+  });
+  const content = devices.map((each, place) => ({
+    ...deviceObject(`gpu-${place}`, each),
+    ...(halves ? consumed(place) : {}),
+    ...(reach === 'each' ? EACH_REACH[(place + at) % EACH_REACH.length] : {}),
+  }));
+  const sharedCounters = [{ name: 'whole', counters: { slots: { value: '2' } } }];
+  return [slice('gpus', { ...where, devices: content }), ...(halves ? [slice('counters', { allNodes: true, sharedCounters })] : [])];
+}
+
 function deviceObject(
   name: string,
   { model, numa, memory, version, rare, taint, waits, shares }: Story['nodes'][number]['devices'][number],
@@ -255,16 +298,26 @@ function devicesOf({ requests, constraint: attribute, onlyFirst }: Ask): unknown
   return { requests: asked, constraints: rules };
 }
 
-function claimObject(name: string, { ask: asked, state, on, device: place }: Story['claims'][number], { nodes }: Story): ParityObject {
-  const pool = `n-${on % nodes.length}`;
-  const here = { nodeSelectorTerms: [{ matchFields: [{ key: 'metadata.name', operator: 'In', values: [pool] }] }] };
-  const isShared = nodes[on % nodes.length]?.devices[place]?.shares !== undefined;
+function claimObject(
+  name: string,
+  { ask: asked, state, on, device: place }: Story['claims'][number],
+  { nodes, common: pools }: Story,
+): ParityObject {
+  const ofCommon = state === 'has-common' ? pools[on % Math.max(1, pools.length)] : undefined;
+  const node = `n-${on % nodes.length}`;
+  const pool = ofCommon === undefined ? node : `common-${on % pools.length}`;
+  const here = { nodeSelectorTerms: [{ matchFields: [{ key: 'metadata.name', operator: 'In', values: [node] }] }] };
+  const isShared = (ofCommon ?? nodes[on % nodes.length])?.devices[place]?.shares !== undefined;
   const share = { shareID: `00000000-0000-4000-8000-00000000000${name.slice(-1)}`, consumedCapacity: { memory: '16Gi' } };
   const results = [{ request: 'r-0', driver: DRIVER, pool, device: `gpu-${place}`, ...(isShared ? share : {}) }];
   return {
     kind: 'ResourceClaim',
     metadata: { name, namespace: 'default' },
     spec: { devices: devicesOf(asked) },
-    ...(state === 'has' ? { status: { allocation: { devices: { results }, nodeSelector: here }, reservedFor: USERS } } : {}),
+    ...(state === 'waiting'
+      ? {}
+      : {
+          status: { allocation: { devices: { results }, ...(ofCommon === undefined ? { nodeSelector: here } : {}) }, reservedFor: USERS },
+        }),
   };
 }

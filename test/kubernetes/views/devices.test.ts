@@ -27,9 +27,11 @@ function clusterOf(objects: Readonly<Record<string, readonly object[]>>) {
   for (const [resource, items] of Object.entries(objects)) for (const item of items) put(resource, item);
   const pending = (name: string, troubles: Troubles = {}) => cluster.views(troubles).pendingPods.find((each) => each.name === name);
   const devicesOf = (name: string) => cluster.views().nodes.get(name)?.devices;
-  return { cluster, put, drop, pending, devicesOf };
+  return { cluster, put, drop, pending, devicesOf, view: () => cluster.views() };
 }
 
+const IN_ZONE = { key: 'zone', operator: 'In', values: ['a'] };
+const SELECTOR = { nodeSelectorTerms: [{ matchExpressions: [IN_ZONE] }] };
 const KINDS = { deviceclasses: [deviceClass()], resourceclaimtemplates: [claimTemplate('one', [gpus(1)])] };
 
 describe('devices that drivers publish', () => {
@@ -90,17 +92,46 @@ describe('devices that drivers publish', () => {
     expect(pending('p')?.shape).toMatchObject({ unsupported: [], devices: { claims: [], blockers: [] } });
   });
 
-  it.each<[string, object, string]>([
-    ['had in parts, which are', { allowMultipleAllocations: true }, ''],
-    ['of all nodes, bound under conditions or not', { allNodes: true, bindingConditions: ['ready'] }, 'names its nodes itself'],
-    ['of nodes that it names itself', { nodeName: 'n-2' }, 'names its nodes itself'],
-    ['of all nodes', { allNodes: true }, 'names its nodes itself'],
-    ['whole and of one node', {}, ''],
-    ['bound under conditions, which are', { bindingConditions: ['ready'], bindsToNode: true }, ''],
-  ])('that are %s are not allocated, since that is not supported', (_what, part, strange) => {
-    const slice = gpuSlice('n-1', 0, { spec: { devices: [{ name: 'a', ...part }] } });
-    const { devicesOf } = clusterOf({ nodes: [node('n-1')], resourceslices: [slice] });
-    expect(devicesOf('n-1')?.pools[0]?.devices[0]?.strange ?? '').toBe(strange);
+  it.each<[string, object, readonly (readonly unknown[] | 'every node')[]]>([
+    ['of all nodes', { allNodes: true, devices: [{ name: 'a' }] }, ['every node']],
+    ['of nodes with labels', { nodeSelector: SELECTOR, devices: [{ name: 'a' }] }, [[{ expressions: [IN_ZONE], fields: [] }]]],
+    [
+      'that name their nodes themselves',
+      {
+        perDeviceNodeSelection: true,
+        devices: [
+          { name: 'a', nodeName: 'n-2' },
+          { name: 'b', nodeSelector: SELECTOR },
+          { name: 'c', allNodes: true },
+        ],
+      },
+      [
+        [{ expressions: [], fields: [{ key: 'metadata.name', operator: 'In', values: ['n-2'] }] }],
+        [{ expressions: [IN_ZONE], fields: [] }],
+        'every node',
+      ],
+    ],
+    ['whose slice says nothing known of nodes', { devices: [{ name: 'a' }] }, [[]]],
+  ])('are common ones if they are devices %s', (_what, part, reaches) => {
+    const slice = gpuSlice('', 0, { spec: { nodeName: null, pool: { name: 'net', generation: 1, resourceSliceCount: 1 }, ...part } });
+    const { devicesOf, view } = clusterOf({ nodes: [node('n-1')], resourceslices: [slice] });
+    expect(devicesOf('n-1')).toBeUndefined();
+    const [pool] = view().commonDevices ?? [];
+    expect(pool?.devices.map(({ reach = 'every node' }) => reach)).toEqual(reaches);
+  });
+
+  it('are common ones also if slices of several nodes make one pool, and stay the same object while nothing of them changes', () => {
+    const part = (name: string, slices: number) =>
+      gpuSlice(name, 0, { spec: { devices: [{ name }], pool: { name: 'both', generation: 1, resourceSliceCount: slices } } });
+    const { put, devicesOf, view } = clusterOf({ nodes: [node('n-1'), node('n-2')], resourceslices: [part('n-1', 2), part('n-2', 2)] });
+    expect(devicesOf('n-1')).toBeUndefined();
+    const before = view().commonDevices;
+    expect(before).toMatchObject([{ name: 'both', devices: [{ name: 'n-1' }, { name: 'n-2' }], allocated: [], held: [] }]);
+    put('resourceslices', gpuSlice('n-3', 1));
+    expect(view().commonDevices).toBe(before);
+    const results = [{ request: 'gpus', driver: 'gpu.example.com', pool: 'both', device: 'n-1' }];
+    put('resourceclaims', { metadata: { name: 'c', namespace: 'default' }, spec: {}, status: { allocation: { devices: { results } } } });
+    expect(view().commonDevices).toMatchObject([{ allocated: ['gpu.example.com/both/n-1'], held: ['gpu.example.com/both/n-1'] }]);
   });
 
   it('are tried in the order of their pools, those that are bound under conditions last', () => {

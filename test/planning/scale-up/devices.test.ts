@@ -68,14 +68,6 @@ describe('devices of new nodes', () => {
     expect(shared.map(({ name }) => verdictOf(plan, name)?.kind)).toEqual(['triggered', 'triggered', 'helpless']);
   });
 
-  it('a device with something about it that is not judged is named, and no node is bought for the pods that could get it', () => {
-    const strange = aDevicePool('t', [aDevice('d-0', { strange: 'is shared by parts of its capacity (allowMultipleAllocations)' })]);
-    const shared = aGroup({ id: 'a', target: 0, template: { ...aTemplate(), devicePools: [strange], source: 'live-node' } });
-    const plan = planFor({ groups: [shared], pods: pods(1) });
-    expect(growth(plan)).toEqual([]);
-    expect(reasonsOf(plan, 'p-0')[0]).toContain(`${DRIVER}/t/d-0 is shared by parts of its capacity (allowMultipleAllocations)`);
-  });
-
   it('daemons have their devices first', () => {
     const shape = aPod({ shape: { key: 'daemon', ...claiming(1) } }).shape;
     const daemonSets = [{ uid: 'd', namespace: 'kube-system', name: 'd', shape }];

@@ -23,7 +23,16 @@ export const ROOM_GUARDS: readonly GuardTable[] = [
         row: 'claims share a device by parts of its capacity',
         change: ['(had[at] ?? 0) + (amounts[index] ?? 0) <= whole', '(amounts[index] ?? 0) <= whole'],
       },
+      {
+        title: 'a device that several nodes reach is taken for all of them',
+        row: 'devices that several nodes reach are had once for all of them',
+        change: ['takenById(pool.held, list)', 'takenById([], list)'],
+      },
     ],
+  },
+  {
+    test: 'test/scheduling/devices.property.test.ts',
+    guards: ['the pods of a node that is gone have no device that other nodes reach'],
   },
   {
     test: 'test/azure/rows/device-tags.test.ts',

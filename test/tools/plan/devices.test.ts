@@ -200,14 +200,48 @@ describe('plan and devices', () => {
     ]);
   });
 
-  it('a device that several nodes may reach is not supported', async () => {
-    const afar = gpuSlice('n-1', 1, {
-      name: 'afar',
+  it('devices that several nodes reach are had once for all of them, and no node is bought for those that are taken', async () => {
+    const net = gpuSlice('', 2, {
+      name: 'net',
       spec: { nodeName: null, allNodes: true, pool: { name: 'net', generation: 1, resourceSliceCount: 1 } },
     });
-    const answer = await answerOf([...BASE, afar, wanting('p', 'one')]);
-    expect([fits(answer), grown(answer)]).toEqual([[], []]);
-    expect(whys(answer)?.[0]).toContain('does not belong to a single node');
+    const [pod] = running('a', 'n-1', []);
+    const claim = resourceClaim('a-gpu', { on: 'net', devices: ['gpu-0'], owner: 'uid-a', reservedFor: ['uid-a'] });
+    const allocated = (pool: string, device: string): Json => ({
+      allocation: { devices: { results: [{ request: 'gpus', driver: GPU_DRIVER, pool, device }] }, nodeSelector: null },
+    });
+    const everywhere = { ...claim, status: { ...allocated('net', 'gpu-0'), reservedFor: [{ resource: 'pods', uid: 'uid-a' }] } };
+    const answer = await answerOf([NODE, net, ...BASE.slice(2), pod!, everywhere, wanting('p', 'one'), wanting('q', 'one')]);
+    expect([fits(answer), grown(answer)]).toEqual([['default/p n-1'], []]);
+    const lack = 'claim gpu, request gpus: needs 1 devices, 0 of 2 that match are free';
+    expect(whys(answer)?.[0]).toBe(`device: cannot allocate all claims: ${lack}, they belong to several nodes, and a new node brings none`);
+    // A claim that no pod uses keeps its device, too.
+    const idle = { ...everywhere, metadata: { name: 'idle', namespace: 'default' }, status: allocated('net', 'gpu-1') };
+    const taken = await answerOf([NODE, net, ...BASE.slice(2), pod!, everywhere, idle, wanting('p', 'one')]);
+    expect([fits(taken), grown(taken), whys(taken)?.[0]]).toEqual([
+      [],
+      [],
+      `device: cannot allocate all claims: on a new node: ${lack}, they belong to several nodes, and a new node brings none, the nodes of the group publish no devices`,
+    ]);
+  });
+
+  it('a new node is judged by the devices that nodes with its labels reach', async () => {
+    const selector = {
+      nodeSelectorTerms: [{ matchExpressions: [{ key: 'kubernetes.azure.com/agentpool', operator: 'In', values: ['gpu'] }] }],
+    };
+    const net = gpuSlice('', 2, {
+      name: 'net',
+      spec: { nodeName: null, nodeSelector: selector, pool: { name: 'net', generation: 1, resourceSliceCount: 1 } },
+    });
+    const other = nodeJson('x-1', 'other', { allocatable: { cpu: '16', memory: '64Gi' } });
+    const pools = `${POOLS}${POOLS.replaceAll('gpu', 'other')}`;
+    const wanted = ['p', 'q', 'r'].map((name) => podJson(name, '12', { spec: ownClaim('one') }));
+    const answer = await answerOf([other, net, ...BASE.slice(2), ...wanted], { pools });
+    expect([fits(answer), grown(answer)]).toEqual([[], ['gpu 0->2']]);
+    expect(whys(answer)).toEqual([
+      'device: cannot allocate all claims: claim gpu, request gpus: needs 1 devices, 0 of 2 that match are free, they belong to several nodes, and a new node brings none',
+      'device: cannot allocate all claims: the nodes of the group publish no devices',
+    ]);
   });
 
   it('says what is not there: the class, the template, the claim', async () => {

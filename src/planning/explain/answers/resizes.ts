@@ -65,7 +65,7 @@ function poolsThatHold(pod: Pod, wanted: Resources, input: Input): readonly stri
   const { cloud, cluster } = input.observation;
   const holding = cloud.groups.filter((group) => {
     if (group.template === undefined) return false;
-    const offered = makeTemplate(group, withAttachLimits(group.template, input.names), cluster.daemonSets, NO_ZONES);
+    const offered = makeTemplate(group, withAttachLimits(group.template, input.names), cluster, NO_ZONES);
     return templateRefusals(kind, offered, input.names).length === 0;
   });
   return holding.map(({ id }): string => id).sort(compareText);

@@ -44,7 +44,7 @@ export function growablePools(context: ScaleDownContext, names: ResourceNames, o
     if (!isCompared || template === undefined || !target.known || closedToRepacks(group, context)) continue;
     const most = Math.min(group.maxSize - target.value, nodesAllowed(room, { group, template }), nodesToProbe(group, context));
     if (most < 1) continue;
-    const { variants, daemonPods } = makeTemplate(group, template, observation.cluster.daemonSets, new Set());
+    const { variants, daemonPods } = makeTemplate(group, template, observation.cluster, new Set());
     const [first] = variants;
     if (first === undefined) continue;
     // guard: the zone of a new node is not guessed

@@ -128,7 +128,7 @@ function wholeNodes(
 ): HeadroomDemand['room'] {
   const { template } = group;
   if (template === undefined) return { problem: 'what a new node of the pool offers is not known yet' };
-  const { free } = makeTemplate(group, template, input.observation.cluster.daemonSets, new Set());
+  const { free } = makeTemplate(group, template, input.observation.cluster, new Set());
   const requests = nodeSized(free, input.names);
   if ((requests[CPU] ?? 0) <= 0 || (requests[MEMORY] ?? 0) <= 0) return { problem: 'daemon pods fill a new node of the pool' };
   return { shape: shapeOf(requests, only), count: nodes };

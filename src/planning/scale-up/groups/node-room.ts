@@ -1,10 +1,11 @@
 /** What a node offers to pods besides those that come with it: a real node, or the one that a template promises. */
 import type { HostPort, Pod, PodShape } from '../../../domain/pod.ts';
-import type { DeviceClaim, DevicePool } from '../../../domain/devices.ts';
+import type { DeviceClaim, DevicePool, HeldDevice } from '../../../domain/devices.ts';
 import type { FitReason } from '../../../domain/reasons.ts';
 import { minus, type ResourceNames, type Resources } from '../../../domain/resources.ts';
-import { allocateDevices, describeShortfall, noDevicesInUse } from '../../../scheduling/devices/device-allocator.ts';
-import { DeviceIndex } from '../../../scheduling/devices/device-list.ts';
+import { allocateDevices, noDevicesInUse, takeDevices } from '../../../scheduling/devices/device-allocator.ts';
+import { DeviceIndex, takenById } from '../../../scheduling/devices/device-list.ts';
+import { describeShortfall } from '../../../scheduling/devices/device-shortfall.ts';
 import { refusedByPorts } from '../../../scheduling/predicates/node-gates.ts';
 import { insufficientResources } from '../../../scheduling/predicates/resources-fit.ts';
 import { requestsAlone } from '../../../scheduling/volumes/attachments.ts';
@@ -29,14 +30,17 @@ export function roomRefusals(shape: PodShape, { free, ports }: NodeRoom, names: 
   return [...refusedByPorts(shape, ports), ...insufficientResources(requestsAlone(shape), free, names)];
 }
 
-/** What the claims of one pod lack, if none of the devices is in use. undefined: they have enough. `index` is kept as long as the pools. */
+/** What the claims of one pod lack, if no device but `taken` is in use. undefined: they have enough. `index` is kept as long as the pools. */
 export function missingDevices(
   claims: readonly DeviceClaim[],
   pools: readonly DevicePool[],
   index = new DeviceIndex(),
+  taken: readonly HeldDevice[] = [],
 ): string | undefined {
   if (claims.length === 0) return undefined;
   const list = index.listDevices(pools);
-  const input = { index, claims, list, inUse: noDevicesInUse(list) };
+  const inUse = noDevicesInUse(list);
+  takeDevices(list, inUse, takenById(taken, list), 1);
+  const input = { index, claims, list, inUse };
   return allocateDevices(input) === undefined ? describeShortfall(input) : undefined;
 }

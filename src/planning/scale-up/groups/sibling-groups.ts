@@ -42,7 +42,7 @@ function findFamilies({ cloud, cluster }: Seen, policy: ScaleUpPolicy): readonly
   const templates = cloud.groups.flatMap((group): readonly GroupTemplate[] => {
     // Atomic groups come and go as a whole, so nothing can keep them even.
     if (group.template?.zones.length !== 1 || isWhole(group)) return [];
-    return [makeTemplate(group, group.template, cluster.daemonSets, NO_ZONES)];
+    return [makeTemplate(group, group.template, cluster, NO_ZONES)];
   });
   if (templates.length < 2) return [];
   templates.sort((left, right) => compareText(left.group.id, right.group.id));

@@ -6,9 +6,11 @@ import type { FitReason } from '../../../domain/reasons.ts';
 import { largest, type ResourceNames } from '../../../domain/resources.ts';
 import { AZURE_DISK_ZONE } from '../../../domain/volumes.ts';
 import type { DaemonSet } from '../../../domain/workloads.ts';
+import type { ClusterView } from '../../../domain/observation.ts';
 import { takenPort } from '../../../scheduling/predicates/node-gates.ts';
 import { countFits, needOf } from '../../../scheduling/predicates/resources-fit.ts';
 import { cannotAllocate } from '../../../scheduling/predicates/devices.ts';
+import { CommonDevices } from '../../../scheduling/devices/common-devices.ts';
 import { DeviceIndex } from '../../../scheduling/devices/device-list.ts';
 import { claimsFor } from '../../../scheduling/devices/named-claims.ts';
 import { requestsAlone } from '../../../scheduling/volumes/attachments.ts';
@@ -31,6 +33,8 @@ export interface GroupTemplate extends NodeRoom {
   readonly variants: readonly Node[];
   /** DaemonSet pods, other daemon pods and static pods. */
   readonly daemonPods: readonly Pod[];
+  /** Devices that several nodes reach, perhaps the new one, too. */
+  readonly common: CommonDevices;
   /** What the claims of pods match in its devices, computed once per plan. */
   readonly deviceIndex: DeviceIndex;
 }
@@ -39,13 +43,13 @@ export interface GroupTemplate extends NodeRoom {
 export function makeTemplate(
   group: NodeGroup,
   template: NodeTemplate,
-  daemonSets: readonly DaemonSet[],
+  cluster: { readonly daemonSets: ClusterView['daemonSets']; readonly commonDevices?: ClusterView['commonDevices'] },
   closedZones: ReadonlySet<string>,
 ): GroupTemplate {
   const zones = template.zones.filter((zone) => !closedZones.has(zonePart(zone)));
   const name = simulatedNodeName(`template-${group.id}`);
   const variants = zones.length === 0 ? [templateNode(template, name)] : zones.map((zone) => templateNode(template, name, zone));
-  const daemons = daemonSets
+  const daemons = cluster.daemonSets
     .filter(({ shape }) => variants.some((node) => fitsStatically(shape, node)))
     .map((daemon) => daemonPod(daemon, template.daemonRequests));
   const daemonPods = [...daemons, ...template.customDaemons.map(customDaemonPod), ...template.staticPods.map(staticPod)];
@@ -55,6 +59,7 @@ export function makeTemplate(
     variants,
     ...roomBeside(daemonPods, template.allocatable),
     daemonPods,
+    common: CommonDevices.of(cluster.commonDevices),
     deviceIndex: new DeviceIndex(),
   };
 }
@@ -108,16 +113,18 @@ function nearestVariant({ shape }: EquivalenceGroup, { variants }: GroupTemplate
 }
 
 /** Whether a new node has devices for the claims of one pod. The snapshot decides what its DaemonSet pods take of them. */
-function refusedByDevices({ shape }: EquivalenceGroup, { template, deviceIndex: index }: GroupTemplate): readonly FitReason[] {
+function refusedByDevices({ shape }: EquivalenceGroup, { template, variants, common, deviceIndex }: GroupTemplate): readonly FitReason[] {
   const claims = claimsFor(shape.devices?.claims ?? [], () => template);
   if (claims.length === 0) return [];
-  const { devicePools: pools, devicesDoubted, source } = template;
-  if (pools.length === 0) {
-    const unseen = 'no node of the group has published devices yet, so the devices of a new node are unknown';
-    return [cannotAllocate(devicesDoubted || (source === 'live-node' ? 'the nodes of the group publish no devices' : unseen))];
-  }
-  const missing = missingDevices(claims, pools, index);
-  return missing === undefined ? [] : [cannotAllocate(`on a new node: ${missing}`)];
+  const { devicePools: own, devicesDoubted, source } = template;
+  const unseen = 'no node of the group has published devices yet, so the devices of a new node are unknown';
+  const unknown = devicesDoubted || (source === 'live-node' ? 'the nodes of the group publish no devices' : unseen);
+  const offers = [...new Set(variants.map((node) => common.poolsOf(node, own)))];
+  if (offers.every((pools) => pools.length === 0)) return [cannotAllocate(unknown)];
+  const taken = common.all.flatMap(({ allocated }) => allocated);
+  const missing = offers.map((pools) => missingDevices(claims, pools, deviceIndex, taken));
+  if (missing.includes(undefined)) return [];
+  return [cannotAllocate(`on a new node: ${missing[0]}${own.length === 0 ? `; ${unknown}` : ''}`)];
 }
 
 function templateNode(template: NodeTemplate, name: string, zone?: string): Node {

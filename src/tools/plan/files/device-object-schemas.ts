@@ -57,6 +57,9 @@ export function deviceSchemas(metadata: z.ZodType): Readonly<Record<string, z.Zo
         driver: text,
         pool: loose({ name: text, generation: count, resourceSliceCount: count }),
         nodeName: word,
+        nodeSelector,
+        allNodes: flag,
+        perDeviceNodeSelection: flag,
         devices: listOf(
           loose({
             name: text,
@@ -65,6 +68,9 @@ export function deviceSchemas(metadata: z.ZodType): Readonly<Record<string, z.Zo
             ).nullish(),
             capacity: mapOf(loose({ value: quantity, requestPolicy: policy })).nullish(),
             allowMultipleAllocations: flag,
+            nodeName: word,
+            nodeSelector,
+            allNodes: flag,
             consumesCounters: listOf(loose({ counterSet: text, counters }), 'counter sets').nullish(),
             taints,
           }),

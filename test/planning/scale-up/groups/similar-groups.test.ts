@@ -47,7 +47,7 @@ describe('similar groups', () => {
     ['another label', template({ labels: { team: 'b' } }), false],
     ['another label that is ignored', template({ labels: { team: 'b' } }), true, ['team']],
   ])('%s', (_, other, similar, ignored = []) => {
-    const made = (id: string, given: NodeTemplate) => makeTemplate(aGroup({ id, template: given }), given, [], new Set());
+    const made = (id: string, given: NodeTemplate) => makeTemplate(aGroup({ id, template: given }), given, { daemonSets: [] }, new Set());
     expect(areSimilar(made('a', plain), made('b', other), { ignoredLabels: ignored })).toBe(similar);
     expect(areSimilar(made('b', other), made('a', plain), { ignoredLabels: ignored })).toBe(similar);
   });
@@ -57,7 +57,7 @@ describe('similar groups', () => {
     ['the value is missing on one', { team: 'a' }, false],
     ['another value', { team: 'a', tier: 'y' }, false],
   ])('when labels alone make groups similar, nothing else is compared: %s', (_, labels, similar) => {
-    const made = (id: string, given: NodeTemplate) => makeTemplate(aGroup({ id, template: given }), given, [], new Set());
+    const made = (id: string, given: NodeTemplate) => makeTemplate(aGroup({ id, template: given }), given, { daemonSets: [] }, new Set());
     const left = made('a', template({ labels: { team: 'a', tier: 'x' } }));
     const right = made('b', template({ cpu: '64', labels: { ...labels, other: 'yes' } }));
     const likeness = { ignoredLabels: ['tier'], labels: ['team', 'tier'] };
@@ -80,7 +80,7 @@ describe('similar groups', () => {
     ['10 % less of all where all may', { memory: 0.1, allocatable: 0.1, free: 0.1 }, { capacity: 0.9, allocatable: 0.9, free: 0.9 }, true],
     ['equal groups where nothing may differ', { memory: 0, allocatable: 0, free: 0 }, {}, true],
   ])('shares by which they may differ: %s', (_, ratios, shares, similar) => {
-    const made = makeTemplate(aGroup(), plain, [], new Set());
+    const made = makeTemplate(aGroup(), plain, { daemonSets: [] }, new Set());
     const part = (amounts: Resources, share = 1): Resources =>
       amounts.map((amount, index) => (index === MEMORY ? Math.ceil(amount * share) : amount));
     const other = {
@@ -98,7 +98,10 @@ describe('similar groups', () => {
   });
 
   it('daemon pods that take room on one side only count', () => {
-    const [left, right] = [makeTemplate(aGroup(), plain, [], new Set()), makeTemplate(aGroup(), plain, [], new Set())];
+    const [left, right] = [
+      makeTemplate(aGroup(), plain, { daemonSets: [] }, new Set()),
+      makeTemplate(aGroup(), plain, { daemonSets: [] }, new Set()),
+    ];
     const less = right.free.map((amount, index) => (index === 0 ? amount * 0.9 : amount));
     expect(areSimilar(left, { ...right, free: less }, { ignoredLabels: [] })).toBe(false);
   });
@@ -144,7 +147,7 @@ describe('balancing', () => {
   it('pools of one zone each are siblings by the same ratios, balanced or not', () => {
     const made = (zone: string, memory: string) => {
       const template = aTemplate({ memory, zones: [zone], labels: { [ZONE]: zone } });
-      return makeTemplate(aGroup({ id: zone, template }), template, [], new Set());
+      return makeTemplate(aGroup({ id: zone, template }), template, { daemonSets: [] }, new Set());
     };
     const templates = [made('we-1', '16Gi'), made('we-2', '15Gi')];
     const familiesWith = (share: number) => {

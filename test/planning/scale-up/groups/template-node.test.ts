@@ -12,7 +12,7 @@ const TEMPLATE_LABEL = 'cluster-autoscaler.kubernetes.io/template-node';
 describe('the node that a group would add', () => {
   it('says that it is a template, so that what is published for templates matches it', () => {
     const template = aTemplate({ labels: { pool: 'x' }, zones: ['we-1', 'we-2'] });
-    const { variants } = makeTemplate(aGroup({ id: 'a' }), template, [], new Set());
+    const { variants } = makeTemplate(aGroup({ id: 'a' }), template, { daemonSets: [] }, new Set());
     expect(variants.map(({ labels }) => labels[TEMPLATE_LABEL])).toEqual(['true', 'true']);
     const group = aGroup({ id: 'a', target: 0, template });
     const pod = aPod({ shape: { nodeSelector: { [TEMPLATE_LABEL]: 'true', pool: 'x' } } });
@@ -52,7 +52,7 @@ describe('the static pods of a template', () => {
   const template = { ...aTemplate({ cpu: '4', taints: [{ key: 'a', value: '', effect: 'NoSchedule' }] }), staticPods };
 
   it('take their room and their ports, whatever the taints of the node', () => {
-    const made = makeTemplate(aGroup(), template, [], new Set());
+    const made = makeTemplate(aGroup(), template, { daemonSets: [] }, new Set());
     expect([made.free[CPU], made.ports]).toEqual([3_000, ports]);
   });
 
@@ -74,7 +74,7 @@ describe('the custom daemons of a template', () => {
   const template = { ...aTemplate({ cpu: '4' }), customDaemons };
 
   it('take their room and their ports, as daemon pods', () => {
-    const made = makeTemplate(aGroup(), template, [], new Set());
+    const made = makeTemplate(aGroup(), template, { daemonSets: [] }, new Set());
     expect([made.free[CPU], made.ports]).toEqual([3_000, ports]);
     expect(made.daemonPods).toMatchObject([{ namespace: 'kube-system', name: 'agent', daemonSet: true, mirror: false }]);
   });
@@ -95,7 +95,7 @@ describe('the daemons of a template', () => {
     ['not less, whatever a node has shown', '50m', 3_900],
   ])('take %s', (_name, seen, freeMillis) => {
     const learned = seen === undefined ? {} : { daemonRequests: new Map([['kube-system/agent', resourceNames.parse({ cpu: seen })]]) };
-    const { free, daemonPods } = makeTemplate(aGroup(), { ...aTemplate({ cpu: '4' }), ...learned }, daemonSets, new Set());
+    const { free, daemonPods } = makeTemplate(aGroup(), { ...aTemplate({ cpu: '4' }), ...learned }, { daemonSets }, new Set());
     expect(free[CPU]).toBe(freeMillis);
     expect(daemonPods[0]?.shape.requests[CPU]).toBe(4_000 - freeMillis);
   });

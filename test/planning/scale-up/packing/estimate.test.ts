@@ -11,7 +11,7 @@ import { aCluster, aGroup, aNode, aPod, aShape, aTemplate, resourceNames } from 
 
 const template = (cpu: string, zones: readonly string[] = []) => {
   const group = aGroup({ id: 'a', template: aTemplate({ cpu, memory: '8Gi', pods: '12', zones }) });
-  return makeTemplate(group, group.template!, [], new Set());
+  return makeTemplate(group, group.template!, { daemonSets: [] }, new Set());
 };
 const port = { port: 80, protocol: 'TCP', hostIp: '0.0.0.0' } as const;
 const shapes = [

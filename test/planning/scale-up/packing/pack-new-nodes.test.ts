@@ -113,7 +113,7 @@ function membersOf({ members, daemon }: RandomWorld): readonly FamilyMember[] {
   return members.map(({ cpu, zones, rack, limit }, index) => {
     const labels = { ...(zones.length === 1 ? { [ZONE]: zones[0]! } : {}), ...(rack === undefined ? {} : { [RACK]: rack }) };
     const group = aGroup({ id: `pool-${index}`, template: aTemplate({ cpu, memory: '8Gi', pods: '12', zones, labels }) });
-    return { template: makeTemplate(group, group.template!, daemonSets, new Set()), limit };
+    return { template: makeTemplate(group, group.template!, { daemonSets }, new Set()), limit };
   });
 }
 
@@ -153,7 +153,7 @@ describe('pods on new nodes', () => {
     const node = aNode({ name: 'present', labels: { [ZONE]: 'we-1', [HOST]: '' } });
     snapshot.sync(aCluster({ nodes: [node], pods: [aPod({ nodeName: 'present', shape })] }));
     const group = aGroup({ template: aTemplate({ zones: ['we-1'] }) });
-    const member = { template: makeTemplate(group, group.template!, [], new Set()), limit: 5 };
+    const member = { template: makeTemplate(group, group.template!, { daemonSets: [] }, new Set()), limit: 5 };
     const groups = groupPods([aPod({ shape })], finishAtOnce(snapshot.interdependentShapes([shape])));
     expect(finishAtOnce(packNewNodes(groups, [member], { nodes: 5, prefix: 'new', keep: false }, snapshot)).nodes).toBe(0);
   });
@@ -168,7 +168,7 @@ describe('pods on new nodes', () => {
     const snapshot = new ClusterSnapshot({ names: resourceNames });
     snapshot.sync(aCluster());
     const group = aGroup({ template: aTemplate({ cpu: '4' }) });
-    const member = { template: makeTemplate(group, group.template!, [], new Set()), limit: 5 };
+    const member = { template: makeTemplate(group, group.template!, { daemonSets: [] }, new Set()), limit: 5 };
     const groups = groupPods(
       shapes.map((shape) => aPod({ shape })),
       finishAtOnce(snapshot.interdependentShapes(shapes)),
