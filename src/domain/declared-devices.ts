@@ -2,8 +2,16 @@
  * Devices that a user declares for the nodes of a pool, since no node has shown any yet. They are written like the devices of a ResourceSlice, in
  * the configuration or in a tag. Must not know where.
  */
-import { byDomain, dividedCapacity, type AttributeValue, type Device, type DevicePool, type WrittenPolicy } from './devices.ts';
-import { parseQuantity } from './quantity.ts';
+import {
+  byDomain,
+  dividedCapacity,
+  type AttributeValue,
+  type Device,
+  type DevicePool,
+  type DividedCapacity,
+  type WrittenPolicy,
+} from './devices.ts';
+import { parseQuantity, quantityText } from './quantity.ts';
 import type { Taint } from './taints.ts';
 import { compareBy } from '../lib/comparison.ts';
 import { AutoscalerError, configError } from '../lib/errors.ts';
@@ -122,6 +130,9 @@ export function describeUndeclared(declared: readonly DevicePool[], published: r
   for (const { driver, devices } of declared) {
     const real = published.filter((pool) => pool.driver === driver).flatMap((pool) => pool.devices);
     if (real.length !== devices.length) return `${devices.length} devices of ${driver} are declared, and a node publishes ${real.length}`;
+    const divides = (all: readonly Device[]): boolean => all.some(({ isDivided }) => isDivided === true);
+    if (divides(real) !== divides(devices))
+      return `devices of ${driver} are declared ${divides(devices) ? 'with' : 'without'} allowMultipleAllocations, and a node publishes the opposite`;
     for (const [part, of] of PARTS) {
       const shown = new Set(real.flatMap((device) => textsOf(of(device))));
       const missing = devices.flatMap((device) => textsOf(of(device))).find((text) => !shown.has(text));
@@ -132,15 +143,75 @@ export function describeUndeclared(declared: readonly DevicePool[], published: r
   return strange === undefined ? undefined : `no device of ${strange.driver} is declared, and a node publishes ${strange.devices.length}`;
 }
 
+/**
+ * What to declare for nodes that publish these devices, in the form that {@link readDeclaredDevices} reads. Of a driver that was declared, the
+ * attributes and capacities that were named; of another, those that all its devices share.
+ */
+export function declarationOf(declared: readonly DevicePool[], published: readonly DevicePool[]): readonly Fields[] {
+  const drivers = [...new Set(published.filter(({ devices }) => devices.length > 0).map(({ driver }) => driver))].sort();
+  return drivers.flatMap((driver) => {
+    const real = published.filter((pool) => pool.driver === driver).flatMap(({ devices }) => devices);
+    const known = declared.filter((pool) => pool.driver === driver).flatMap(({ devices }) => devices);
+    const alike = Map.groupBy(real, (device) =>
+      JSON.stringify(writtenDevice(device, known.length === 0 ? real : known, known.length === 0)),
+    );
+    return [...alike].map(([text, members]) => ({ driver, count: members.length, ...(JSON.parse(text) as Fields) }));
+  });
+}
+
+/** Its values under the names of these examples, or under those for which all examples have one value. */
+function writtenDevice(device: Device, examples: readonly Device[], onlyCommon: boolean): Fields {
+  const named = (of: (one: Device) => Values): readonly (readonly [string, unknown])[] => {
+    const texts = examples.map((example) => new Set(textsOf(of(example))));
+    const names = new Set(examples.flatMap((example) => namesOf(of(example))));
+    return Object.entries(of(device)).flatMap(([domain, values]) =>
+      Object.entries(values).flatMap(([name, value]) => {
+        const isWritten = onlyCommon ? texts.every((all) => all.has(textOf(domain, name, value))) : names.has(`${domain}/${name}`);
+        return isWritten ? [[domain === device.driver ? name : `${domain}/${name}`, value] as const] : [];
+      }),
+    );
+  };
+  const [attributes, capacity] = [named(({ attributes: all }) => all), named(({ capacity: all }) => all)];
+  const amounts = capacity.map(([name, value]) => [name, writtenCapacity(device.divided?.[name], value as number)] as const);
+  return {
+    ...(attributes.length === 0 ? {} : { attributes: Object.fromEntries(attributes) }),
+    ...(amounts.length === 0 ? {} : { capacity: Object.fromEntries(amounts) }),
+    ...(device.isDivided === true ? { allowMultipleAllocations: true } : {}),
+    ...(device.taints.length === 0 ? {} : { taints: device.taints }),
+  };
+}
+
+function writtenCapacity(divided: DividedCapacity | undefined, amount: number): unknown {
+  const { usual, range, values } = divided ?? {};
+  if (usual === undefined && range === undefined && values === undefined) return quantityText(amount);
+  const validRange = range === undefined ? {} : { validRange: Object.fromEntries(Object.entries(range).map(writtenQuantity)) };
+  const validValues = values === undefined ? {} : { validValues: values.map(quantityText) };
+  return {
+    value: quantityText(amount),
+    requestPolicy: { ...(usual === undefined ? {} : { default: quantityText(usual) }), ...validRange, ...validValues },
+  };
+}
+
+function writtenQuantity([name, amount]: readonly [string, number]): readonly [string, string] {
+  return [name, quantityText(amount)];
+}
+
 type Values = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
 const PARTS: readonly (readonly [string, (device: Device) => Values])[] = [
   ['attribute', (device) => device.attributes],
   ['capacity', (device) => device.capacity],
+  ['sharing', ({ driver, isDivided, divided = {} }) => (isDivided === true ? { [driver]: divided } : {})],
 ];
 
 function textsOf(values: Values): readonly string[] {
-  return Object.entries(values).flatMap(([domain, names]) =>
-    Object.entries(names).map(([name, value]) => `${domain}/${name}=${JSON.stringify(value)}`),
-  );
+  return Object.entries(values).flatMap(([domain, names]) => Object.entries(names).map(([name, value]) => textOf(domain, name, value)));
+}
+
+function namesOf(values: Values): readonly string[] {
+  return Object.entries(values).flatMap(([domain, names]) => Object.keys(names).map((name) => `${domain}/${name}`));
+}
+
+function textOf(domain: string, name: string, value: unknown): string {
+  return `${domain}/${name}=${JSON.stringify(value)}`;
 }

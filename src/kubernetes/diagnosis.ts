@@ -2,12 +2,16 @@
  * The cluster checks of `doctor`: our permissions, and disruption budgets that can never allow an eviction. Reads only.
  * Must not know how the results are shown.
  */
+import type { DevicePool } from '../domain/devices.ts';
 import type { Clock } from '../lib/clock.ts';
 import { AutoscalerError } from '../lib/errors.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { openConnection } from './api/connection.ts';
 import type { KubernetesOptions } from './api/options.ts';
+import type { SliceJson } from './api/resource-json.ts';
 import { createRest, type Rest } from './api/rest.ts';
+import { projectSlice } from './projection/devices.ts';
+import { publish } from './views/device-view.ts';
 
 /** One access review for the API server's authorizer. An empty text means all. */
 export interface Access {
@@ -36,6 +40,8 @@ export interface KubernetesDiagnosis {
   stuckBudgets(signal: AbortSignal): Promise<readonly StuckBudget[]>;
   /** The types of conditions that nodes have, by agent pool. @throws AutoscalerError */
   conditionTypes(signal: AbortSignal): Promise<ReadonlyMap<string, ReadonlySet<string>>>;
+  /** The devices that nodes publish, by agent pool and node. @throws AutoscalerError */
+  publishedDevices(signal: AbortSignal): Promise<ReadonlyMap<string, ReadonlyMap<string, readonly DevicePool[]>>>;
   close(): Promise<void>;
 }
 
@@ -51,6 +57,7 @@ export async function diagnoseKubernetes(options: KubernetesOptions, clock: Cloc
     mayI: (access, signal) => mayI(rest, access, signal),
     stuckBudgets: (signal) => stuckBudgets(rest, signal),
     conditionTypes: (signal) => conditionTypes(rest, signal),
+    publishedDevices: (signal) => publishedDevices(rest, signal),
     close: () => connection.close(),
   };
 }
@@ -83,13 +90,31 @@ async function stuckBudgets(rest: Rest, signal: AbortSignal): Promise<readonly S
 async function conditionTypes(rest: Rest, signal: AbortSignal): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
   const byPool = new Map<string, Set<string>>();
   for (const node of await listAll(rest, '/api/v1/nodes', signal)) {
-    const labels = objectAt(objectAt(node, 'metadata'), 'labels');
-    const pool = field(labels, 'kubernetes.azure.com/agentpool') || field(labels, 'agentpool');
+    const pool = poolOf(objectAt(node, 'metadata'));
     const types = byPool.get(pool) ?? new Set();
     for (const condition of itemsAt(objectAt(node, 'status'), 'conditions')) types.add(field(condition, 'type'));
     byPool.set(pool, types);
   }
   return byPool;
+}
+
+/** A node without complete devices has an empty list. */
+async function publishedDevices(rest: Rest, signal: AbortSignal): Promise<ReadonlyMap<string, ReadonlyMap<string, readonly DevicePool[]>>> {
+  const slices = (await listAll(rest, '/apis/resource.k8s.io/v1/resourceslices', signal)).map((slice) => projectSlice(slice as SliceJson));
+  const byNode = Map.groupBy(slices, ({ node = '' }) => node);
+  const byPool = new Map<string, Map<string, readonly DevicePool[]>>();
+  for (const node of await listAll(rest, '/api/v1/nodes', signal)) {
+    const metadata = objectAt(node, 'metadata');
+    const name = field(metadata, 'name');
+    const pool = poolOf(metadata);
+    byPool.set(pool, (byPool.get(pool) ?? new Map<string, readonly DevicePool[]>()).set(name, publish(byNode.get(name) ?? []).pools));
+  }
+  return byPool;
+}
+
+function poolOf(metadata: object | undefined): string {
+  const labels = objectAt(metadata, 'labels');
+  return field(labels, 'kubernetes.azure.com/agentpool') || field(labels, 'agentpool');
 }
 
 async function listAll(rest: Rest, path: string, signal: AbortSignal): Promise<readonly unknown[]> {

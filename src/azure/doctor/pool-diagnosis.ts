@@ -1,4 +1,5 @@
 /** Reads the pools for `doctor` once, through the daemon's own registration. */
+import type { DevicePool } from '../../domain/devices.ts';
 import { describeBlock } from '../../domain/group-blocks.ts';
 import type { VirtualMachineScaleSet } from '@azure/arm-compute';
 import type { LogicalClock } from '../../cache/logical-clock.ts';
@@ -46,6 +47,8 @@ export interface DiagnosedPool {
   readonly subnetId: string | undefined;
   /** Addresses of that subnet that one instance uses: one, and with flat networking one more per possible pod. */
   readonly addressesPerNode: number;
+  /** The devices that the configuration or its tags declare for its nodes. If absent, none. */
+  readonly devices?: readonly DevicePool[];
   /** The folded ARM id of the capacity reservation group that its instances may use. If absent, none. */
   readonly reservationGroup?: string;
   /** User-assigned identities of its instances. */
@@ -174,7 +177,7 @@ function diagnosePools(
   const registration = registerGroups({ options, scaleSets, agentPools, poolSizes });
   const pools = [...registration.groups.values()].map((group) =>
     group.kind === 'vms-pool'
-      ? diagnoseVmsPoolSize(group, agentPools, poolSizes)
+      ? diagnoseVmsPoolSize(group, { agentPools, options }, poolSizes)
       : diagnoseScaleSet(group, sets.get(group.key), { agentPools, options }),
   );
   const tagged = [...registration.groups.keys()].map((key) => ({
@@ -218,13 +221,18 @@ function diagnoseScaleSet(
     addressesPerNode,
     identityIds,
     ...reservationGroupOf(row, pool),
+    ...defined({ devices: nodeGroupOptionsOf(group.key, row.tags, options.nodeGroupOptions).devices }),
     armId: row.armId,
     warnings: [...(pool?.warnings ?? []), ...conditionWarnings(set, pool, options), ...stopWarnings(group, { set: row, pool }, options)],
   };
 }
 
 /** Without the cluster's name no agent pools were read, so the pool is assumed to exist. */
-function diagnoseVmsPoolSize(group: RegisteredGroup, agentPools: ReadonlyMap<string, AgentPoolRow>, poolSizes: PoolSizes): DiagnosedPool {
+function diagnoseVmsPoolSize(
+  group: RegisteredGroup,
+  { agentPools, options: { nodeGroupOptions } }: { readonly agentPools: ReadonlyMap<string, AgentPoolRow>; readonly options: AzureOptions },
+  poolSizes: PoolSizes,
+): DiagnosedPool {
   const [name = ''] = group.key.split('/');
   const size = poolSizes.get(group.key)?.value;
   const pool = agentPools.get(name.toLowerCase());
@@ -238,6 +246,7 @@ function diagnoseVmsPoolSize(group: RegisteredGroup, agentPools: ReadonlyMap<str
     vmSize: size?.vmSize ?? '',
     capacity: size?.count,
     agentPool: name,
+    ...defined({ devices: nodeGroupOptionsOf(group.key, size?.tags ?? {}, nodeGroupOptions).devices }),
     ...(pool === undefined ? {} : agentPoolPart(pool)),
   };
 }

@@ -200,7 +200,7 @@ interface Published extends Omit<NodeDevices, 'held'> {
 }
 
 /** For each pool only the newest generation counts, and only if all of its slices exist. */
-function publish(slices: readonly Slice[]): Published {
+export function publish(slices: readonly Slice[]): Published {
   const pools: DevicePool[] = [];
   const incomplete: string[] = [];
   for (const [id, all] of Map.groupBy(slices, ({ driver, pool }) => `${driver}/${pool}`)) {

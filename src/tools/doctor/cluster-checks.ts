@@ -1,6 +1,8 @@
 /** Checks of the cluster: permissions (decided by its own authorizer), disruption budgets, and rules that match nothing. */
-import type { DiagnosedPools } from '../../azure/doctor/pool-diagnosis.ts';
+import type { DiagnosedPool, DiagnosedPools } from '../../azure/doctor/pool-diagnosis.ts';
 import type { KubernetesConfig, Config } from '../../config/types/config.ts';
+import { declarationOf, describeUndeclared } from '../../domain/declared-devices.ts';
+import type { DevicePool } from '../../domain/devices.ts';
 import type { Access, KubernetesDiagnosis } from '../../kubernetes/diagnosis.ts';
 import { asAutoscalerError } from '../../lib/errors.ts';
 import { shell } from '../../lib/shown-text.ts';
@@ -137,6 +139,50 @@ export async function sickNodeChecks(
   } catch (thrown) {
     return [skipped('config', `conditions of nodes cannot be read: ${asAutoscalerError(thrown).message}`)];
   }
+}
+
+/** Devices that are declared for pools, against what nodes of the pool publish. Sends no call where none are declared. */
+export async function deviceChecks(
+  diagnosis: Pick<KubernetesDiagnosis, 'publishedDevices'>,
+  pools: readonly Pick<DiagnosedPool, 'name' | 'agentPool' | 'devices'>[],
+  signal: AbortSignal,
+): Promise<readonly Check[]> {
+  const declaring = new Map(pools.flatMap(({ name, agentPool = name, devices }) => (devices === undefined ? [] : [[agentPool, devices]])));
+  if (declaring.size === 0) return [];
+  try {
+    const published = await diagnosis.publishedDevices(signal);
+    return [...declaring].map(([pool, declared]) => deviceCheck(pool, declared, published.get(pool) ?? new Map()));
+  } catch (thrown) {
+    return [skipped('config', `devices of nodes cannot be read: ${asAutoscalerError(thrown).message}`)];
+  }
+}
+
+/** The first node that publishes others decides; a node without devices may be starting. */
+function deviceCheck(pool: string, declared: readonly DevicePool[], nodes: ReadonlyMap<string, readonly DevicePool[]>): Check {
+  const shown = [...nodes].filter(([, pools]) => pools.length > 0);
+  const drivers = declared.map(({ driver }) => driver).join(', ');
+  const [silent] = nodes.keys();
+  if (silent === undefined) return ok('config', `devices of ${drivers} are declared for ${pool}, which has no node to compare them with`);
+  if (shown.length === 0) {
+    const found = `devices of ${drivers} are declared for ${pool}, and none of its ${nodes.size} nodes publishes any`;
+    return warning('config', `${found}: no node is requested for them unless the driver runs there`, lookAt(silent));
+  }
+  for (const [node, real] of shown) {
+    const difference = describeUndeclared(declared, real);
+    if (difference === undefined) continue;
+    const devices = JSON.stringify(declarationOf(declared, real));
+    const instead = `Write this under the pool's nodeGroupOptions, which wins over a tag: devices: ${devices}`;
+    return warning(
+      'config',
+      `devices that are declared for ${pool} differ from those of node ${node}: ${difference}. ${instead}`,
+      lookAt(node),
+    );
+  }
+  return ok('config', `the devices that are declared for ${pool} are those that its nodes publish`);
+}
+
+function lookAt(node: string): string {
+  return shell`kubectl get resourceslices --field-selector spec.nodeName=${node} -o yaml`;
 }
 
 /** Rules of the configuration that match nothing. Pure. */

@@ -10,7 +10,7 @@ import { shell } from '../../lib/shown-text.ts';
 import { createMetrics } from '../../telemetry/metrics.ts';
 import { identityCheck, poolChecks, quotaChecks, subnetCheck } from './azure-checks.ts';
 import { failed, ok, type Check } from './check.ts';
-import { accessChecks, budgetChecks, configChecks, sickNodeChecks } from './cluster-checks.ts';
+import { accessChecks, budgetChecks, configChecks, deviceChecks, sickNodeChecks } from './cluster-checks.ts';
 import {
   activityLogCheck,
   AGENT_POOL_READ,
@@ -36,9 +36,10 @@ import { storeChecks } from './store-check.ts';
 export async function makeChecks(config: Config, clock: Clock, signal: AbortSignal): Promise<readonly Check[]> {
   const deps: CheckDeps = { clock, metrics: createMetrics() };
   const connected = await connectAzure(config, deps, signal);
-  const azure = typeof connected === 'string' ? [failed('identity', connected)] : await checkAzure(connected, clock, signal);
+  const azure: CheckedAzure =
+    typeof connected === 'string' ? { checks: [failed('identity', connected)], pools: [] } : await checkAzure(connected, clock, signal);
   const found = typeof connected === 'string' ? config : connected.config;
-  return [...azure, ...(await storeChecks(found, clock, signal)), ...(await checkCluster(config, deps, signal))];
+  return [...azure.checks, ...(await storeChecks(found, clock, signal)), ...(await checkCluster(config, azure.pools, deps, signal))];
 }
 
 /** Completes subscription and region from instance metadata and creates the clients. @returns the reason if that fails. */
@@ -59,11 +60,17 @@ interface ConnectedAzure {
   readonly azure: AzureDiagnosis;
 }
 
-async function checkAzure({ config, azure }: ConnectedAzure, clock: Clock, signal: AbortSignal): Promise<readonly Check[]> {
+interface CheckedAzure {
+  readonly checks: readonly Check[];
+  /** Empty if they could not be read. */
+  readonly pools: DiagnosedPools['pools'];
+}
+
+async function checkAzure({ config, azure }: ConnectedAzure, clock: Clock, signal: AbortSignal): Promise<CheckedAzure> {
   const signedIn = await azure.signIn(signal);
   const identity = identityCheck(signedIn, config.azure, config.kubernetes.namespace);
   // Every other read would fail with the same error.
-  if ('error' in signedIn) return [identity];
+  if ('error' in signedIn) return { checks: [identity], pools: [] };
   const { objectId } = signedIn.value;
   const [pools, rules] = [await azure.pools(signal), await azure.autoscaleRules(signal)];
   const roles: Check[] = [];
@@ -74,7 +81,7 @@ async function checkAzure({ config, azure }: ConnectedAzure, clock: Clock, signa
     if (required.role !== 'pools-read') roles.push(...activityLogCheck(grants, required, config.azure, objectId));
   }
   const [sizes, quotas] = [await azure.sizes(signal), await azure.quotas(signal)];
-  return [
+  const checks = [
     identity,
     ...roles,
     ...('value' in pools ? await linkedChecks(azure, pools.value, { config, objectId, signal }) : []),
@@ -86,6 +93,7 @@ async function checkAzure({ config, azure }: ConnectedAzure, clock: Clock, signa
     ...quotaChecks(quotas, config.azure),
     ...('value' in pools ? await priceChecks(config.azure, pools.value, clock, signal) : []),
   ];
+  return { checks, pools: 'value' in pools ? pools.value.pools : [] };
 }
 
 /** Whether documents of agent pools are written although every group is a scale set. */
@@ -157,6 +165,7 @@ interface CheckDeps {
 
 async function checkCluster(
   { azure, kubernetes, policy }: Config,
+  pools: DiagnosedPools['pools'],
   { clock, metrics }: CheckDeps,
   signal: AbortSignal,
 ): Promise<readonly Check[]> {
@@ -173,6 +182,7 @@ async function checkCluster(
         ...(await accessChecks(cluster, { kubernetes, policy }, signal)),
         ...(await budgetChecks(cluster, signal)),
         ...(await sickNodeChecks(cluster, azure, signal)),
+        ...(await deviceChecks(cluster, pools, signal)),
       ];
     } finally {
       await cluster.close();

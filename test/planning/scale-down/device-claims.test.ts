@@ -14,6 +14,14 @@ const slice = (name: string, memory: number, cores: number) =>
       { set: 'second', counters: { memory: memory / 2 } },
     ],
   });
+const divided = (name: string) => aDevice(name, { isDivided: true, divided: { memory: { whole: 50 }, cores: { whole: 100 } } });
+/** Of the first device. */
+const having = (...parts: readonly number[]) =>
+  aPod({
+    nodeName: 'n',
+    heldDevices: parts.map((memory) => ({ device: `${DRIVER}/n/d-0`, parts: { memory, cores: 5 } })),
+    shape: claiming(1),
+  });
 const COUNTERS = { first: { memory: 100, cores: 10 }, second: { memory: 100 } };
 
 describe('utilization of claimed devices', () => {
@@ -31,6 +39,14 @@ describe('utilization of claimed devices', () => {
     ['what is held by claims of no pod here', [aDevicePool('n', 4)], [], [`${DRIVER}/n/d-0`], 0.25],
     ['what two share counts once', [aDevicePool('n', 4)], [holding('n', 1), holding('n', 1)], [`${DRIVER}/n/d-0`], 0.25],
     ['who only looks on', [aDevicePool('n', 4)], [aPod({ nodeName: 'n', heldDevices: [] })], [], 0],
+    [
+      'parts of a device',
+      [aDevicePool('n', [divided('d-0'), divided('d-1')])],
+      [having(10, 30)],
+      [{ device: `${DRIVER}/n/d-1`, parts: { memory: 20 } }],
+      0.6,
+    ],
+    ['a device of which claims have parts, and one claim all', [aDevicePool('n', [divided('d-0')])], [having(10)], [`${DRIVER}/n/d-0`], 1],
     ['a pool without devices', [aDevicePool('n', 0)], [], [], 0],
     ['no pools', [], [holding('n', 1)], [], undefined],
   ])('%s', (_, pools, pods, held, expected) => {

@@ -370,15 +370,16 @@ describe('doctor', () => {
     expect(found).toEqual(['config warning: nodeGroupOptions: node group genral not found; node groups: general, system']);
   });
 
-  it('rules: conditions of sick nodes that no node of the pool carries', async () => {
+  it('rules: conditions of sick nodes that no node of the pool carries, and devices that none publishes', async () => {
     const file = join(temporaryFolder(), 'config.yaml');
     const conditions = '[{ type: XIDErrors }, { type: MemoryPressure }]';
-    writeFileSync(file, `nodeGroupOptions: [{ name: general, sickNodes: { conditions: ${conditions} } }]\n`);
+    writeFileSync(file, `nodeGroupOptions: [{ name: general, sickNodes: { conditions: ${conditions} }, devices: [{ driver: gpu.example.com }] }]\n`);
     const found = bad(
       await visit(GOOD, { argv: ['--config', file, '--node-group-auto-discovery=label:cluster-autoscaler-enabled=true'] }),
     ).map(({ area, status, message }) => `${area} ${status}: ${message}`);
     expect(found).toEqual([
       expect.stringMatching(/^config warning: no node of general carries XIDErrors, which rules about sick nodes name/),
+      expect.stringMatching(/^config warning: devices of gpu.example.com are declared for general, and none of its 1 nodes publishes any/),
     ]);
   });
 

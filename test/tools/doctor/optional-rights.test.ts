@@ -13,6 +13,7 @@ const diagnosis: KubernetesDiagnosis = {
   version: () => Promise.resolve('v1.37.2'),
   mayI: (access) => Promise.resolve(!OPTIONAL.includes(textOf(access))),
   stuckBudgets: () => Promise.resolve([]),
+  publishedDevices: () => Promise.resolve(new Map()),
   conditionTypes: () => Promise.resolve(new Map()),
   close: () => Promise.resolve(),
 };
