@@ -373,7 +373,10 @@ describe('doctor', () => {
   it('rules: conditions of sick nodes that no node of the pool carries, and devices that none publishes', async () => {
     const file = join(temporaryFolder(), 'config.yaml');
     const conditions = '[{ type: XIDErrors }, { type: MemoryPressure }]';
-    writeFileSync(file, `nodeGroupOptions: [{ name: general, sickNodes: { conditions: ${conditions} }, devices: [{ driver: gpu.example.com }] }]\n`);
+    writeFileSync(
+      file,
+      `nodeGroupOptions: [{ name: general, sickNodes: { conditions: ${conditions} }, devices: [{ driver: gpu.example.com }] }]\n`,
+    );
     const found = bad(
       await visit(GOOD, { argv: ['--config', file, '--node-group-auto-discovery=label:cluster-autoscaler-enabled=true'] }),
     ).map(({ area, status, message }) => `${area} ${status}: ${message}`);

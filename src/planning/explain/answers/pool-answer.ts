@@ -27,6 +27,7 @@ import { increasesOfGroup, type RememberedIncrease } from './accepted.ts';
 import { describeWait, waitsOf, type GroupWait } from './group-waits.ts';
 import { poolHealth } from './node-health.ts';
 import { changesOfPool, type PastChange } from './past-changes.ts';
+import { describeNextDevices } from './device-words.ts';
 import type { AnswerInput } from './pod-answer.ts';
 
 export interface PoolAnswer {
@@ -187,7 +188,10 @@ function knownOf({ input, history, remainingWrites }: AnswerInput, group: NodeGr
     paid: paidOf(input, group),
     aksCount: group.kind === 'vms-pool' ? undefined : group.agentPool?.count,
     writeTokens: tokensOf(remainingWrites?.(group.id)),
-    template: group.template === undefined ? undefined : templateOf(group.template, nodesOf(group, observation)),
+    template:
+      group.template === undefined
+        ? undefined
+        : templateOf(group.template, nodesOf(group, observation), describeNextDevices(group, observation.cluster)),
   });
 }
 
@@ -311,23 +315,15 @@ function smallestLess(template: NodeTemplate, nodes: readonly Node[]): TemplateA
   return { cpuMillis: least(CPU), memoryBytes: least(MEMORY) };
 }
 
-function describeDevices(pools: NodeTemplate['devicePools'], declared: boolean): string {
-  const counts = new Map<string, number>();
-  for (const { driver, devices } of pools) counts.set(driver, (counts.get(driver) ?? 0) + devices.length);
-  const texts = [...counts].map(([driver, count]) => `${count} ${count === 1 ? 'device' : 'devices'} of ${driver}`);
-  return `${texts.join(', ')}${declared ? ' (declared; no node has shown any)' : ''}`;
-}
-
-function templateOf(template: NodeTemplate, nodes: readonly Node[]): TemplateAnswer {
-  const { source, allocatable, taints, cautions, labels, origins, devicePools } = template;
+function templateOf(template: NodeTemplate, nodes: readonly Node[], devices: string | undefined): TemplateAnswer {
+  const { source, allocatable, taints, cautions, labels, origins } = template;
   return {
     source,
     cpuMillis: allocatable[CPU] ?? 0,
     memoryBytes: allocatable[MEMORY] ?? 0,
     taints: taints.map(taintText),
     cautions: [...cautions, ...(template.declaredDiffer === '' ? [] : [template.declaredDiffer])],
-    ...(devicePools.length === 0 ? {} : { devices: describeDevices(devicePools, template.devicesDeclared) }),
-    ...defined({ realLess: smallestLess(template, nodes) }),
+    ...defined({ devices, realLess: smallestLess(template, nodes) }),
     labels: Object.fromEntries(Object.entries(labels).map(([key, value]) => [key, { value, ...defined({ origin: origins.labels[key] }) }])),
   };
 }
