@@ -20,7 +20,9 @@ export default defineConfig({
   test: {
     ...shared,
     projects: [
-      { test: { ...shared, name: 'together', include: ['test/**/*.test.ts', 'world/test/**/*.test.ts'], exclude: [...ALONE, 'test/e2e/**', 'test/browser/**'], isolate: false } },
+      { test: { ...shared, name: 'house', include: ['test/**/*.test.ts'], exclude: [...ALONE, 'test/e2e/**', 'test/browser/**'], isolate: false } },
+      // The simulated cluster has tests of its own: `npm run test:world`.
+      { test: { ...shared, name: 'world', include: ['world/test/**/*.test.ts'], isolate: false } },
       { test: { ...shared, name: 'alone', include: ALONE } },
     ],
   },

@@ -17,11 +17,11 @@ describe('a world that does not stand still', () => {
     cluster.apply(deployment({ name: 'web', replicas: 8, cpu: '1500m' }));
     cluster.apply(deployment({ name: 'batch', replicas: 8, cpu: '1500m', spec: { tolerations } }));
     arm.control.setAmbient({
-      reconcile: { everyMs: 12 * MINUTE },
-      evictions: { everyMs: 9 * MINUTE, fraction: 0.7 },
-      foreignScaling: { everyMs: 7 * MINUTE },
+      reconcile: { everyMs: 8 * MINUTE },
+      evictions: { everyMs: 6 * MINUTE, fraction: 0.7 },
+      foreignScaling: { everyMs: 5 * MINUTE },
     });
-    await world.advance(60 * MINUTE);
+    await world.advance(40 * MINUTE);
     const deeds = new Set(arm.control.journal().flatMap(({ method, route }) => (method === 'EVENT' ? [route] : [])));
     expect([...deeds].sort()).toEqual(['EVENT evict', 'EVENT foreignScale', 'EVENT rpReconcile']);
     arm.control.setAmbient({});

@@ -178,7 +178,6 @@ describe('other pods that took the room of an increase', () => {
   });
 });
 
-const SELECTED = { spec: { nodeSelector: { disk: 'fast' } } };
 const LABEL_TAG = { 'k8s.io_cluster-autoscaler_node-template_label_disk': 'fast' };
 
 /** An agent that never finishes on the node. */
@@ -188,43 +187,33 @@ const keepTaint: Meddler = (world, node) => {
   world.world.cluster.apply({ apiVersion: 'v1', kind: 'Node', ...changed });
 };
 
-interface Row {
-  readonly what: string;
-  readonly meddle?: Meddler;
-  readonly pool?: Partial<PoolSpec>;
-  readonly pod?: object;
-  readonly flags?: readonly string[];
-  readonly lack: string;
-  readonly sentence: RegExp;
-}
-
 describe('a pool that goes up and down because its nodes', () => {
-  it.each<Row>([
-    {
-      what: 'lack a label that a tag promised',
-      pool: { tags: LABEL_TAG },
-      pod: SELECTED,
-      lack: 'label',
-      sentence: /promised label disk=fast, node \S+ has no such label$/,
-    },
-    {
-      what: 'keep a taint that is declared to be one of their start',
-      meddle: keepTaint,
-      flags: ['--startup-taint=example.com/starting'],
-      lack: 'taint',
-      sentence: /has no taint example\.com\/starting:NoSchedule, node \S+ has it$/,
-    },
-  ])('$what gets one node in half an hour', async ({ meddle = () => undefined, pool = {}, pod = {}, flags = [], lack, sentence }) => {
-    const world = await startedWorld({ spec: worldOf([aPool({ name: 'general', count: 0, ...pool })]), flags: [...FLAGS, ...flags] });
-    world.world.cluster.apply(deployment({ name: 'wide', replicas: 1, cpu: '3200m', ...pod }));
-    await live(world, meddle, 20 * MINUTE);
-    expect(broken(world)[0]).toMatch(sentence);
-    expect(refusals(world)).toMatch(new RegExp(sentence.source.replace('$', '')));
-    await live(world, meddle, 46 * MINUTE);
-    // The first at once, and one more after half an hour each.
-    expect([2, 3]).toContain(puts(world));
-    expect([puts(world) - 1, puts(world)]).toContain(removals(world, 'general'));
-    expect(await count(world, lack)).toBe(puts(world));
+  it('lack a label that a tag promised, or keep a taint that is declared to be one of their start, gets one node in half an hour', async () => {
+    const world = await startedWorld({
+      spec: worldOf([aPool({ name: 'label', count: 0, tags: LABEL_TAG }), aPool({ name: 'taint', count: 0 })]),
+      flags: [...FLAGS, '--startup-taint=example.com/starting'],
+    });
+    const rows = [
+      { lack: 'label', selector: { disk: 'fast' }, sentence: /promised label disk=fast, node \S+ has no such label$/ },
+      { lack: 'taint', selector: {}, sentence: /has no taint example\.com\/starting:NoSchedule, node \S+ has it$/ },
+    ];
+    for (const { lack, selector } of rows) {
+      const spec = { nodeSelector: { agentpool: lack, ...selector } };
+      world.world.cluster.apply(deployment({ name: `wide-${lack}`, replicas: 1, cpu: '3200m', spec }));
+    }
+    const pass = (minutes: number): Promise<void> => live(world, keepTaint, minutes * MINUTE, ['taint']);
+    await pass(20);
+    for (const { lack, sentence } of rows) {
+      expect(broken(world, lack)[0]).toMatch(sentence);
+      expect(refusals(world)).toMatch(new RegExp(sentence.source.replace('$', '')));
+    }
+    await pass(46);
+    for (const { lack } of rows) {
+      // The first at once, and one more after half an hour each.
+      expect([2, 3]).toContain(puts(world, lack));
+      expect([puts(world, lack) - 1, puts(world, lack)]).toContain(removals(world, lack));
+      expect(await count(world, lack)).toBe(puts(world, lack));
+    }
     expect(world.world.violations()).toEqual([]);
   });
 });

@@ -9,11 +9,11 @@ const TO_AZURE = /^(PUT|POST) .*\/(virtualMachineScaleSets|agentPools)\/[^/]+(\/
 
 /** Every write has a death before its effect and one after it: an odd step has both moments. */
 const LIVES: readonly (readonly [Life, number])[] = [
-  ['uniform', 3],
-  ['uniform-scarce', 3],
-  ['stopping', 3],
-  ['flexible-scarce', 5],
-  ['vms-pool', 3],
+  ['uniform', 5],
+  ['uniform-scarce', 5],
+  ['stopping', 5],
+  ['flexible-scarce', 7],
+  ['vms-pool', 5],
 ];
 
 describe('a process whose last call is a write to Azure', () => {

