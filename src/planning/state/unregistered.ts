@@ -1,7 +1,7 @@
 /**
  * Since when instances run without a node. An instance that lost its node (deleted Node object, reimage) starts its time then, not at its
  * creation years ago.
- * Idea: unregistered instance.
+ * Idea: instance.
  */
 import type { InstanceKey } from '../../domain/ids.ts';
 import type { LoopState } from '../../domain/loop-state.ts';
