@@ -80,6 +80,15 @@ describe('a pool that deallocates', () => {
     await run.until('four nodes are stopped', () => machines(run, 'deallocated') === 4, 40 * MINUTE);
     await run.advance(10 * MINUTE);
     expect([inAzure(run), bound(run, 'web'), posts(run, 'delete')]).toEqual([[5, 1, 4], 1, 0]);
+    // How long a start took is known after a restart.
+    run.world.cluster.apply(web(2));
+    await run.until('two pods run', () => bound(run, 'web') === 2, 10 * MINUTE);
+    await run.advance(MINUTE);
+    run.killDaemon();
+    await run.startDaemon();
+    await run.advance(MINUTE);
+    const { out } = await runCommand(['explain', 'pool', 'general', '--url', run.daemon.url ?? '']);
+    expect(out.replace(/\s+/g, ' ')).toMatch(/a start takes \d+ s, a new node \d/);
     expect(run.world.violations()).toEqual([]);
   });
 
