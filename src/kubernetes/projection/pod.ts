@@ -24,6 +24,7 @@ const MOST_MESSAGES = 2_000;
 
 /** Everything that the pods of one reader share. */
 export interface PodProjection {
+  readonly soft: SoftOptions;
   readonly names: ResourceNames;
   readonly shapes: Shapes;
   readonly strings: StringInterner;
@@ -35,6 +36,7 @@ export interface PodProjection {
 
 export function createPodProjection(names: ResourceNames, soft: SoftOptions = {}): PodProjection {
   return {
+    soft,
     names,
     shapes: new Shapes(names, soft),
     strings: new StringInterner(),

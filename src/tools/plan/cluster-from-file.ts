@@ -163,7 +163,7 @@ export function clusterOf(
     namespaces: new Map(namespaces.map(({ metadata: { name, labels } }) => [name, { ...labels, [NAMESPACE_NAME]: name }])),
     stalenessMs: 0,
     ...podGroupsOf(objects),
-    ...autoscalersOf(objects),
+    ...(reader.pods.soft.containers === true ? autoscalersOf(objects) : {}),
   };
   for (const pod of [...view.pendingPods, ...[...view.podsByNode.values()].flat()]) reader.storage.podChanged(undefined, pod);
   const { states: owners, missing } = ownersOf({ objects, kinds }, view.podsByNode.values());
@@ -182,10 +182,10 @@ function podGroupsOf(objects: readonly FileObject[]): Pick<ClusterView, 'podGrou
   return groups.length === 0 ? {} : { podGroups: { groups: new Map(groups) } };
 }
 
-/** Without any in the file, pods come back as they are. */
+/** Only where the configuration has them read. */
 function autoscalersOf(objects: readonly FileObject[]): Pick<ClusterView, 'verticalPodAutoscalers'> {
-  const all = byTarget(ofKind(objects, 'VerticalPodAutoscaler').map((json) => projectVerticalPodAutoscaler(json as ObjectJson)));
-  return all.size === 0 ? {} : { verticalPodAutoscalers: all };
+  const all = ofKind(objects, 'VerticalPodAutoscaler').map((json) => projectVerticalPodAutoscaler(json as ObjectJson));
+  return { verticalPodAutoscalers: byTarget(all) };
 }
 
 /** A file has no history: a ready node counts as ready for long. */

@@ -133,6 +133,28 @@ describe('a dumped decision', () => {
     expect([replayed(up).equal, replayed(down).equal]).toEqual([true, true]);
   });
 
+  it('with pods that come back larger comes out the same', async () => {
+    const limits = { cpu: Number.MAX_SAFE_INTEGER, memory: Number.MAX_SAFE_INTEGER };
+    const running = [{ name: 'app', requests: { cpu: 1_000, memory: 0 }, limits }];
+    const shape = { cpu: '1', containers: { running, starting: { cpu: 0, memory: 0 } } };
+    const controller = { kind: 'StatefulSet', name: 'db', uid: 's' };
+    const target = { kind: 'StatefulSet', name: 'db' };
+    const stage = aStage({
+      groups: [aGroup({ id: 'a', target: 2 })],
+      nodes: ['a-0', 'a-1'].map((name) => aNode({ name })),
+      pods: ['a-0', 'a-1'].map((nodeName) => aPod({ nodeName, shape, controller })),
+      verticalPodAutoscalers: new Map([
+        ['default/StatefulSet/db', { namespace: 'default', name: 'db', createdAtMs: 0, target, containers: { app: { cpu: 3_500 } } }],
+      ]),
+      policy: aPolicy({ scaleDown: { unneededForMs: 0, delayAfterAddMs: 0 } }),
+    });
+    await stage.runOnce();
+    const down = stage.records.find(({ scaleDown }) => scaleDown !== undefined);
+    if (down === undefined) throw new Error('nothing was recorded');
+    expect(dumpRecord(down, resourceNames)).toContain('that VerticalPodAutoscaler default/db gives it');
+    expect(replayed(down).equal).toBe(true);
+  });
+
   it.each(['change', 'increase', 'removal'] as const)('with a pause against %s comes out the same', async (what) => {
     const pause = { code: 'paused', direction: 'both', untilMs: START_MS + 60_000, by: 'ann', reason: 'upgrade' } as const;
     const paused = aGroup({ id: 'paused', target: 1, instances: [anInstance({ node: 'n' })], blocks: { ...NO_BLOCKS, [what]: pause } });

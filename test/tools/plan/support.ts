@@ -28,6 +28,7 @@ const ANSWER = z.strictObject({
     currency: z.string().optional(),
   }),
   asOf: z.strictObject({ time: z.string().optional(), source: z.string() }),
+  resizes: z.array(z.strictObject({ pod: z.string(), sentence: z.string() })).optional(),
   lacks: z.array(z.strictObject({ kind: z.string(), effect: z.string() })).optional(),
   pools: z.array(
     z.strictObject({

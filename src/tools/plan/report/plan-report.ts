@@ -16,6 +16,7 @@ import { adviseClass, helplessClasses } from '../../../planning/explain/advice/a
 import { wasteRows, type WasteRow } from '../../../planning/explain/removal-advice/waste.ts';
 import type { Advice } from '../../../planning/explain/advice/fix.ts';
 import { daemonWaits } from '../../../planning/explain/answers/daemon-waits.ts';
+import { describeResize } from '../../../planning/explain/answers/resizes.ts';
 import { poolHealth, type PoolHealth } from '../../../planning/explain/answers/node-health.ts';
 import { describeStopped, stoppedCost } from '../../../planning/explain/answers/stopped-words.ts';
 import { type HeadroomRow, headroomRows } from '../../../planning/explain/headroom-rows.ts';
@@ -56,6 +57,8 @@ export interface PlanReport {
   readonly stopped?: readonly PoolStops[];
   /** Pools with nodes that are sick or left aside by AKS. Absent if there are none. */
   readonly health?: readonly PoolHealth[];
+  /** Running pods whose new size waits, at most a hundred. Absent if there are none. */
+  readonly resizes?: readonly PodResize[];
   /** The workload of each pod without a node, by the pod's name; pods without a workload are absent. */
   readonly owners: Readonly<Record<string, string>>;
   readonly scaleDown: RemovalsReport;
@@ -65,6 +68,12 @@ export interface PlanReport {
   /** What repacking would save in every pool, with what is removed anyway. */
   readonly repacking: RepackingDocument;
   readonly notes?: readonly string[];
+}
+
+interface PodResize {
+  readonly pod: string;
+  /** What keeps it from its size, what is done, and what would help. */
+  readonly sentence: string;
 }
 
 interface PoolStops {
@@ -104,13 +113,14 @@ export function planReport(input: PlanInput): PlanReport {
   const { scaleUp, scaleDown, observation } = decision;
   const groups = new Map(input.observation.cloud.groups.map((group) => [group.id as string, group]));
   const advice = adviseClasses(decision.input, scaleUp);
+  const roomy = withRooms(decision.input, scaleDown);
   const notes = notesOf(input, { scaleUp, scaleDown, observation });
   const growth = {
     ...reportScaleUp(withDeletedPods(scaleUp, input.deletedPods ?? []), {
       groups,
       policy: policy.scaleUp,
       advice,
-      daemonWait: daemonWaits(withRooms(decision.input, scaleDown)),
+      daemonWait: daemonWaits(roomy),
       free: freeRoom(policy.scaleUp, input.observation),
     }),
     ...choiceOf(decision),
@@ -123,6 +133,7 @@ export function planReport(input: PlanInput): PlanReport {
   const headroom = headroomRows(input, scaleUp);
   const stopped = stopsOf(input);
   const health = poolHealth(input);
+  const resizes = resizesIn(roomy);
   const hasBoth = growth.increases.length > 0 && removals.removals.length > 0;
   return {
     summary: { text: summaryOf(counts), ...counts },
@@ -134,6 +145,7 @@ export function planReport(input: PlanInput): PlanReport {
     ...(headroom.length === 0 ? {} : { headroom }),
     ...(stopped.length === 0 ? {} : { stopped }),
     ...(health.length === 0 ? {} : { health }),
+    ...(resizes.length === 0 ? {} : { resizes }),
     owners: ownersOf(scaleUp),
     scaleDown: removals,
     ...(hasBoth ? { exclusion: describeExclusion(policy.scaleDown) } : {}),
@@ -152,6 +164,17 @@ function withRooms(input: ScaleUpInput, plan: ScaleDownPlan): ScaleUpInput {
   const context = makeScaleDownContext({ observation, state, policy, names, snapshot, inSequence: true });
   const { rooms } = planRoom({ context, names, plan, memory: state.repacks, busy: false });
   return { ...input, state: { ...state, repacks: { ...state.repacks, rooms } } };
+}
+
+/** Each costs a look at every pool. */
+const MOST_RESIZES = 100;
+
+function resizesIn(input: ScaleUpInput): readonly PodResize[] {
+  const pods = [...input.observation.cluster.podsByNode.values()].flat().filter(({ resize }) => resize !== undefined);
+  return pods
+    .sort(compareBy(podName))
+    .slice(0, MOST_RESIZES)
+    .flatMap((pod) => (pod.resize === undefined ? [] : [{ pod: podName(pod), sentence: describeResize(pod, pod.resize, input) }]));
 }
 
 function ownersOf({ verdicts }: ScaleUpPlan): PlanReport['owners'] {

@@ -28,6 +28,7 @@ export function renderPlan(report: PlanReport, options: TextOptions): string {
     headroomTable(report, options),
     stoppedTable(report, options),
     healthTable(report, options),
+    resizeTable(report, options),
     pendingTable(report, options),
     poolTable(report, options),
     scheduleTable(report, options),
@@ -180,6 +181,12 @@ function stoppedTable({ stopped = [] }: PlanReport, options: TextOptions): strin
 function healthTable({ health = [] }: PlanReport, options: TextOptions): string {
   const rows = health.map(({ group, sentence }) => [group, sentence]);
   const columns: readonly Column[] = [text('NODES OF'), { ...text('HEALTH'), flex: 'wrap' }];
+  return cutTable({ columns, rows, others: (hidden) => [`${hidden.length} others`, MORE], most: MOST.places }, options);
+}
+
+function resizeTable({ resizes = [] }: PlanReport, options: TextOptions): string {
+  const rows = resizes.map(({ pod, sentence }) => [pod, sentence]);
+  const columns: readonly Column[] = [text('RUNNING POD'), { ...text('NEW SIZE'), flex: 'wrap' }];
   return cutTable({ columns, rows, others: (hidden) => [`${hidden.length} others`, MORE], most: MOST.places }, options);
 }
 
