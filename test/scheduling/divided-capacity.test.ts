@@ -5,7 +5,7 @@
 import { describe, expect, it } from 'vitest';
 import { dividedCapacity, type WrittenPolicy } from '../../src/domain/devices.ts';
 import { parseQuantity } from '../../src/domain/quantity.ts';
-import { noDevicesInUse, takeDevices } from '../../src/scheduling/devices/device-allocator.ts';
+import { allocateDevices, noDevicesInUse, takeDevices } from '../../src/scheduling/devices/device-allocator.ts';
 import { DeviceIndex } from '../../src/scheduling/devices/device-list.ts';
 import { describeShortfall } from '../../src/scheduling/devices/device-shortfall.ts';
 import { takenParts } from '../../src/scheduling/devices/divided-capacity.ts';
@@ -87,4 +87,17 @@ it('the lack is said with what is left of the device that has the most', () => {
   expect(describeShortfall({ index, claims, list, inUse })).toBe(
     'claim gpu, request r: needs 1 devices with 20992Mi of memory each, 0 of 2 that match are free; the request takes 21Gi of memory, and at most 14Gi of 64Gi is left of a device',
   );
+});
+
+it.each([
+  ['while another counter of its pool is overdrawn', 3, undefined],
+  ['otherwise', 2, [[{ place: 1, amounts: [] }]]],
+])('a partition is allocated or not: %s', (_what, used, found) => {
+  const consumes = (set: string, slots: number) => ({ consumes: [{ set, counters: { slots } }] });
+  const devices = [aDevice('a', consumes('first', used)), aDevice('b', consumes('second', 1))];
+  const index = new DeviceIndex();
+  const list = index.listDevices([aDevicePool('n', devices, { counters: { first: { slots: 2 }, second: { slots: 2 } } })]);
+  const inUse = noDevicesInUse(list);
+  takeDevices(list, inUse, [{ place: 0, amounts: [] }], 1);
+  expect(allocateDevices({ index, claims: [aDeviceClaim(1)], list, inUse })).toEqual(found);
 });
