@@ -165,7 +165,7 @@ function deviceCheck(pool: string, declared: readonly DevicePool[], nodes: Reado
   if (silent === undefined) return ok('config', `devices of ${drivers} are declared for ${pool}, which has no node to compare them with`);
   if (shown.length === 0) {
     const found = `devices of ${drivers} are declared for ${pool}, and none of its ${nodes.size} nodes publishes any`;
-    return warning('config', `${found}: no node is requested for them unless the driver runs there`, lookAt(silent));
+    return warning('config', `${found}: once the newest has had its time to start, no further node is requested for them`, lookAt(silent));
   }
   for (const [node, real] of shown) {
     const difference = describeUndeclared(declared, real);

@@ -89,7 +89,7 @@ describe('doctor and devices that are declared', () => {
       'nodes without devices',
       { 'gpu-0': [] },
       'warning',
-      `devices of ${DRIVER} are declared for gpu, and none of its 1 nodes publishes any: no node is requested for them unless the driver runs there`,
+      `devices of ${DRIVER} are declared for gpu, and none of its 1 nodes publishes any: once the newest has had its time to start, no further node is requested for them`,
     ],
     ['the same devices', { 'gpu-0': real(4) }, 'ok', 'the devices that are declared for gpu are those that its nodes publish'],
   ])('says of a pool with %s what it is', async (_what, nodes, status, message) => {
