@@ -72,6 +72,8 @@ export interface Device {
   readonly consumes: readonly CounterConsumption[];
   /** A pod that gets it waits until conditions of the device hold, and is not bound before. Its pool comes after all others. */
   readonly binding?: true;
+  /** Also if several nodes reach it, a claim that has it is bound to the node of its first pod (`bindsToNode`). */
+  readonly isBound?: true;
   /** Of a device that several nodes reach: which. If absent, the nodes of its pool; in a pool of several nodes, every node. */
   readonly reach?: readonly NodeSelectorTerm[];
 }

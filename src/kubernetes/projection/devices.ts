@@ -148,6 +148,7 @@ function projectDevice(json: DeviceJson, { driver, pool }: { readonly driver: st
     })),
     ...dividedBy(json),
     ...((json.bindingConditions?.length ?? 0) > 0 ? { binding: true as const } : {}),
+    ...(json.bindsToNode === true ? { isBound: true as const } : {}),
   };
 }
 

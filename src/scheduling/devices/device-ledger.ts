@@ -2,7 +2,7 @@
  * Which pod has which device, per node slot. A change returns what it took, so that undoing it returns exactly that. A node without
  * devices costs nothing. Must not know forks.
  */
-import type { DeviceClaim, DeviceRules } from '../../domain/devices.ts';
+import { deviceId, type DeviceClaim, type DeviceRules } from '../../domain/devices.ts';
 import type { Node } from '../../domain/node.ts';
 import type { Pod, PodShape } from '../../domain/pod.ts';
 import type { FitReason } from '../../domain/reasons.ts';
@@ -189,8 +189,22 @@ export class DeviceLedger {
     const claims = this.#claimsAt(rules, slot);
     if (this.#sharedAt.size === 0) return claims;
     const at = claims.map(({ shared }) => (shared === undefined ? undefined : this.#sharedAt.get(shared)));
-    if (at.some((other) => other !== undefined && other !== slot)) return undefined;
+    const isAfar = (other: number | undefined, index: number): boolean =>
+      other !== undefined && other !== slot && !this.#reaches(slot, other, claims[index]?.shared);
+    if (at.some(isAfar)) return undefined;
     return at.every((other) => other === undefined) ? claims : claims.filter((_, index) => at[index] === undefined);
+  }
+
+  /** Whether the devices that a shared claim got on another node are reached from this one (`createNodeSelector`, allocator_incubating.go, 1.37.2). */
+  #reaches(slot: number, from: number, key = ''): boolean {
+    const [seat, other] = [this.#seats.get(slot), this.#seats.get(from)];
+    const devices = other?.shared.get(key)?.devices;
+    if (seat === undefined || other === undefined || devices === undefined) return false;
+    return devices.every(({ place }) => {
+      const device = other.list.devices[place];
+      // guard: a shared claim keeps its pods on one node unless several nodes reach all of its devices
+      return other.list.common.has(place) && device !== undefined && device.isBound !== true && seat.list.placeOf.has(deviceId(device));
+    });
   }
 
   #claimsAt({ claims }: DeviceRules, slot: number): readonly DeviceClaim[] {
@@ -212,7 +226,12 @@ export class DeviceLedger {
       picks[open.indexOf(claim)] ?? seat.shared.get(claim.shared ?? '')?.devices ?? [];
     return {
       own: claims.filter(({ shared }) => shared === undefined).flatMap(devicesOf),
-      shared: claims.flatMap((claim) => (claim.shared === undefined ? [] : [{ key: claim.shared, devices: devicesOf(claim) }])),
+      // Who uses what a claim got on another node is not counted: such a claim is of pods that are not bound yet.
+      shared: claims.flatMap((claim) =>
+        claim.shared === undefined || (this.#sharedAt.get(claim.shared) ?? slot) !== slot
+          ? []
+          : [{ key: claim.shared, devices: devicesOf(claim) }],
+      ),
     };
   }
 }

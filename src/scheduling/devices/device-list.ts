@@ -25,6 +25,8 @@ export interface DeviceList {
   readonly parts: readonly (readonly DividedPart[])[];
   /** The numbers about devices that other nodes reach, too: which, and where they are kept for all of them. */
   readonly cells: readonly CommonCell[];
+  /** The places of those devices. */
+  readonly common: ReadonlySet<number>;
   /** The number of such capacities of all devices. */
   readonly partCount: number;
 }
@@ -139,8 +141,10 @@ function makeList(pools: readonly DevicePool[]): DeviceList {
   const parts = devices.map((device) =>
     device.isDivided === true ? Object.entries(capacitiesOf(device)).map(([name, { whole }]) => ({ at: partCount++, name, whole })) : [],
   );
+  const cells = cellsOf(pools, parts);
+  const common = new Set(cells.filter(({ kind }) => kind === 'taken').map(({ at }) => at));
   const placeOf = new Map(devices.map((device, place) => [deviceId(device), place]));
-  return { devices, placeOf, limits: Float64Array.from(limits), uses, parts, partCount, cells: cellsOf(pools, parts) };
+  return { devices, placeOf, limits: Float64Array.from(limits), uses, parts, partCount, cells, common };
 }
 
 function cellsOf(pools: readonly DevicePool[], parts: DeviceList['parts']): DeviceList['cells'] {

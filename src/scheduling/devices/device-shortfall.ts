@@ -30,8 +30,7 @@ function describeLack(match: SubRequestMatch | undefined, { list, inUse }: Alloc
   return `needs ${ask.count} devices${describeParts(ask.parts)}, ${free} of ${places.length} that match are free${describeLeft(match, list, inUse)}${describeCommon(places, list)}`;
 }
 
-function describeCommon(places: readonly number[], { cells }: DeviceList): string {
-  const common = new Set(cells.filter(({ kind }) => kind === 'taken').map(({ at }) => at));
+function describeCommon(places: readonly number[], { common }: DeviceList): string {
   return places.length > 0 && places.every((place) => common.has(place))
     ? '; they belong to several nodes, and a new node brings none'
     : '';

@@ -35,6 +35,16 @@ export const ROOM_GUARDS: readonly GuardTable[] = [
     guards: ['the pods of a node that is gone have no device that other nodes reach'],
   },
   {
+    test: 'test/scheduling/common-devices.test.ts',
+    quick: true,
+    guards: [
+      {
+        title: 'a shared claim keeps its pods on one node unless several nodes reach all of its devices',
+        change: ['device.isBound !== true', 'true'],
+      },
+    ],
+  },
+  {
     test: 'test/azure/rows/device-tags.test.ts',
     quick: true,
     guards: ['declared devices give way to what a real node publishes'],
