@@ -43,7 +43,7 @@ describe('a template with declared devices', () => {
   it('has what a node published instead, and says where that differs', () => {
     const shown = { ...aTemplate(), devicePools: [aDevicePool('n', 3)] };
     const { devicePools, devicesDeclared, declaredDiffer } = withDeclaredDevices(shown, declared);
-    expect([devicePools, devicesDeclared]).toEqual([shown.devicePools, undefined]);
+    expect([devicePools, devicesDeclared]).toEqual([shown.devicePools, false]);
     expect(declaredDiffer).toBe(
       `The devices that are declared for it do not count, since a node has shown others: 2 devices of ${DRIVER} are declared, and a node publishes 3`,
     );
