@@ -40,5 +40,5 @@ export function lostTaintReason(node: Pick<Node, 'taints' | 'deletionOwner' | 'u
   if (!hasTaint(node.taints, TO_BE_DELETED_TAINT))
     return `its deletion taint was removed by another writer${node.unschedulable ? '; the node stays cordoned' : ''}`;
   if (node.deletionOwner === self) return undefined;
-  return `its deletion taint now belongs to ${node.deletionOwner ?? 'another writer'}`;
+  return `its deletion taint now belongs to ${node.deletionOwner || 'another writer'}`;
 }

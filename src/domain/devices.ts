@@ -131,6 +131,11 @@ export interface NodeDevices {
   readonly held: readonly HeldDevice[];
 }
 
+/** Whether drivers publish devices for the node, or begin to. */
+export function arePublished({ pools, incomplete }: NodeDevices): boolean {
+  return pools.length > 0 || incomplete.length > 0;
+}
+
 /** One way to fill a device request. */
 export interface DeviceSubRequest {
   readonly name: string;
@@ -218,7 +223,6 @@ export function deviceId({ driver, pool, name }: Pick<Device, 'driver' | 'pool' 
 export interface NodeForDevices {
   readonly name: string;
   readonly labels: Labels;
-  readonly devices?: NodeDevices;
 }
 
 /** The claim in the words of the pod's spec. */

@@ -21,31 +21,46 @@ export interface Node extends Protection {
   readonly capacity: Resources;
   readonly allocatable: Resources;
   readonly readiness: NodeReadiness;
-  /** Volumes that can be attached, by the node's CSINode. If absent, no limit is known, as in kube-scheduler. */
-  readonly attachLimits?: AttachLimits;
-  /** CSI drivers that the node has not registered, of those that no pod may do without. If absent, there are none. */
-  readonly missingDrivers?: readonly string[];
-  /** Devices that drivers publish for the node. If absent, there are none. */
-  readonly devices?: NodeDevices;
-  /** If set, the platform deallocated the node: it is neither running nor gone. */
-  readonly suspended?: true;
-  /** Features that its kubelet declares, of those that pods require. If absent, there are none. */
-  readonly declaredFeatures?: readonly string[];
+  /** Volumes that can be attached, by the node's CSINode. */
+  readonly attachLimits: AttachLimits;
+  /** CSI drivers that the node has not registered, of those that no pod may do without. */
+  readonly missingDrivers: readonly string[];
+  /** Devices that drivers publish for the node. */
+  readonly devices: NodeDevices;
+  /** The platform deallocated the node: it is neither running nor gone. */
+  readonly suspended: boolean;
+  /** Features that its kubelet declares, of those that pods require. */
+  readonly declaredFeatures: readonly string[];
   /** Until `protectedUntilMs`, if that is set: see {@link isScaleDownDisabled}. */
   readonly scaleDownDisabled: boolean;
-  /** What disabled it, for people. If absent, the annotation named after that. */
-  readonly disabledBecause?: string;
-  /** The suffix of each delay-deletion annotation: who asks to wait before the instance is deleted. If absent, there is no annotation. */
-  readonly delayDeletion?: readonly string[];
-  /** Who wrote its deletion taint, by the annotation. If absent, the writer left no name. */
-  readonly deletionOwner?: string;
-  /** What the autoscaler wrote about why it is not removed. Absent if it has no such annotation. */
-  readonly unremovableNote?: string;
-  /** If set, the platform has announced that it takes the instance back. */
-  readonly preemption?: Preemption;
-  /** Those that rules about sick nodes name, with a status that they name. If absent, the node shows none. */
-  readonly conditions?: readonly NodeCondition[];
+  /** What disabled it, for people. If empty, the annotation named after that. */
+  readonly disabledBecause: string;
+  /** The suffix of each delay-deletion annotation: who asks to wait before the instance is deleted. */
+  readonly delayDeletion: readonly string[];
+  /** Who wrote its deletion taint, by the annotation. Empty if the writer left no name. */
+  readonly deletionOwner: string;
+  /** What the autoscaler wrote about why it is not removed. undefined: it has no such annotation. */
+  readonly unremovableNote: string | undefined;
+  /** undefined: the platform has not announced that it takes the instance back. */
+  readonly preemption: Preemption | undefined;
+  /** Those that rules about sick nodes name, with a status that they name. */
+  readonly conditions: readonly NodeCondition[];
 }
+
+/** What a node has of these if nothing is said of it. */
+export const UNREMARKABLE = {
+  attachLimits: {},
+  missingDrivers: [],
+  devices: { pools: [], incomplete: [], held: [] },
+  suspended: false,
+  declaredFeatures: [],
+  disabledBecause: '',
+  delayDeletion: [],
+  deletionOwner: '',
+  unremovableNote: undefined,
+  preemption: undefined,
+  conditions: [],
+} as const satisfies Partial<Node>;
 
 /** One condition of a node's status. */
 export interface NodeCondition {

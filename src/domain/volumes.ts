@@ -104,5 +104,5 @@ export type AttachLimits = Readonly<Record<string, number>>;
 export interface NodeForVolumes {
   readonly name: string;
   readonly labels: Labels;
-  readonly missingDrivers?: readonly string[];
+  readonly missingDrivers: readonly string[];
 }

@@ -1,4 +1,5 @@
-/** Removes nulls that stand for "not set". Must not know whose JSON it is. */
+/** Removes what stands for "not set": nulls, and what equals its default. Must not know whose JSON it is. */
+import { isDeepStrictEqual } from 'node:util';
 
 interface NullOptions {
   /** Keeps nulls that are entries of lists. */
@@ -53,4 +54,17 @@ function strippedMap(map: object, options: NullOptions, depth: number): object {
 /** Dates and other single values are not containers. */
 function isContainer(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !(value instanceof Date);
+}
+
+type Sparse<Value, Defaults> = Omit<Value, keyof Defaults> & Partial<Value>;
+
+/** The value without the parts that equal their default. */
+export function withoutDefaults<Value extends object, Defaults extends Partial<Value>>(
+  value: Value,
+  defaults: Defaults,
+): Sparse<Value, Defaults> {
+  const unusual = Object.entries(value).filter(
+    ([key, part]) => !Object.hasOwn(defaults, key) || !isDeepStrictEqual(part, defaults[key as keyof Defaults]),
+  );
+  return Object.fromEntries(unusual) as Sparse<Value, Defaults>;
 }

@@ -3,7 +3,7 @@ import { blockTexts, recordedBlocks, type BlockTexts } from '../../src/domain/gr
 import { nodeGroupId, instanceKey, type InstanceKey, type NodeGroupId } from '../../src/domain/ids.ts';
 import type { CapacityKind, CapacityObjectRef, CapacityObjects, CapacityQuota } from '../../src/domain/capacity-objects.ts';
 import { type Instance, type NodeGroup, NOTHING_KNOWN } from '../../src/domain/node-group.ts';
-import type { Node } from '../../src/domain/node.ts';
+import { type Node, UNREMARKABLE } from '../../src/domain/node.ts';
 import type { CloudView, ClusterView, Observation } from '../../src/domain/observation.ts';
 import type { Pod, PodShape } from '../../src/domain/pod.ts';
 import { ResourceNames } from '../../src/domain/resources.ts';
@@ -110,6 +110,7 @@ export function aNode(options: NodeOptions = {}): Node {
   const name = options.name ?? next('node');
   const allocatable = resourceNames.parse({ cpu, memory, pods, 'ephemeral-storage': '100Gi', ...resources });
   return {
+    ...UNREMARKABLE,
     name,
     uid: `uid-${name}`,
     providerId: `azure:///${name}`,

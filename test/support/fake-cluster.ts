@@ -117,7 +117,7 @@ export class FakeCluster implements ClusterReader, NodeTainter, PodEvictor, Even
     await this.#enter('taint', name, signal);
     const node = this.nodes.get(name);
     if (node === undefined) throw new AutoscalerError({ kind: 'not-found' }, `Node ${name} is gone.`);
-    const heldBy = node.deletionOwner ?? '';
+    const heldBy = node.deletionOwner;
     if (owner !== undefined && isCovered(node, owner) && heldBy !== owner.value) return { uncordonLater: false, heldBy };
     const others = node.taints.filter((other) => other.key !== taint.key || other.effect !== taint.effect);
     const named = owner === undefined ? {} : { deletionOwner: owner.value };
@@ -133,12 +133,11 @@ export class FakeCluster implements ClusterReader, NodeTainter, PodEvictor, Even
   ): Promise<boolean> {
     await this.#enter('untaint', name, signal);
     const node = this.nodes.get(name);
-    if (node === undefined || (owner !== undefined && (node.deletionOwner ?? '') !== owner.value)) return false;
+    if (node === undefined || (owner !== undefined && node.deletionOwner !== owner.value)) return false;
     const taints = node.taints.filter((taint) => taint.key !== key);
     const uncordons = uncordon && taints.length < node.taints.length;
     const next = { ...node, taints, unschedulable: node.unschedulable && !uncordons };
-    const { deletionOwner: _writer, ...unnamed } = next;
-    this.nodes.set(name, owner === undefined || isCovered(next, owner) ? next : unnamed);
+    this.nodes.set(name, owner === undefined || isCovered(next, owner) ? next : { ...next, deletionOwner: '' });
     return taints.length < node.taints.length;
   }
 

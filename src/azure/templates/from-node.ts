@@ -2,7 +2,7 @@
  * Makes the template of a new node from a node of the group, without what is particular to that node. Pure.
  * Idea: template.
  */
-import { usualPools } from '../../domain/devices.ts';
+import { arePublished, usualPools } from '../../domain/devices.ts';
 import { isBeingRemoved, type Node } from '../../domain/node.ts';
 import {
   DELETION_CANDIDATE_TAINT,
@@ -46,8 +46,8 @@ export function templateFromNode(node: Node, source: TemplateSource): NodeTempla
     allocatable: node.allocatable,
     zones: source.zones.map((zone) => zoneName(source.location, zone)),
     // The name of a device's pool means nothing to claims.
-    devicePools: usualPools(node.devices?.pools ?? []),
-    declaredFeatures: node.declaredFeatures ?? [],
+    devicePools: usualPools(node.devices.pools),
+    declaredFeatures: node.declaredFeatures,
     source: 'live-node',
   };
 }
@@ -70,7 +70,7 @@ function isLastingTaint(key: string, rules: TaintRules): boolean {
 export function exemplaryFromMs(node: Node, deviceIndexes: readonly number[]): number | undefined {
   if (!showsNextNode(node)) return undefined;
   // Device plugins and drivers start minutes after the node. Until then it looks like a node without devices.
-  const complete = node.devices === undefined ? deviceIndexes.every((index) => (node.allocatable[index] ?? 0) > 0) : isPublished(node);
+  const complete = arePublished(node.devices) ? isPublished(node) : deviceIndexes.every((index) => (node.allocatable[index] ?? 0) > 0);
   return complete ? node.readiness.sinceMs + SETTLED_AFTER_MS : undefined;
 }
 
@@ -81,7 +81,7 @@ export function showsNextNode(node: Node): boolean {
 
 /** Every device pool is complete. Such a node needs no device plugin beside its drivers. */
 function isPublished({ devices }: Node): boolean {
-  return devices !== undefined && devices.incomplete.length === 0 && devices.pools.length > 0;
+  return devices.incomplete.length === 0 && devices.pools.length > 0;
 }
 
 /**

@@ -43,7 +43,7 @@ export function templateFromSize(source: TemplateSource, context: SizeTemplateIn
     capacity,
     allocatable: allocatableOf(capacity, source, context),
     zones: source.zones.map((zone) => zoneName(source.location, zone)),
-    attachLimits: attachLimits(context.sku),
+    attachLimits: attachLimits(context.sku, {}),
     source: 'cloud',
     origins: originsOf(source, context, layers),
     unknowns: { labels: unknownLabels(labels, source, context), resources: unknownResources(source, context) },
@@ -51,7 +51,7 @@ export function templateFromSize(source: TemplateSource, context: SizeTemplateIn
 }
 
 /** The attach limit that AKS's disk driver will report for this size. Limits of a running node win, and may include more drivers. */
-export function attachLimits(sku: Sku | undefined, ofNode: AttachLimits = {}): AttachLimits {
+export function attachLimits(sku: Sku | undefined, ofNode: AttachLimits): AttachLimits {
   const ofSize = sku?.maxDataDisks === undefined ? {} : { [AZURE_DISK_DRIVER]: sku.maxDataDisks };
   return { ...ofSize, ...ofNode };
 }

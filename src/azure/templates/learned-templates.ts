@@ -7,13 +7,14 @@
 import { isDeepStrictEqual } from 'node:util';
 import { usualPools, type DevicePool } from '../../domain/devices.ts';
 import type { Labels } from '../../domain/labels.ts';
-import type { Node } from '../../domain/node.ts';
+import { type Node, UNREMARKABLE } from '../../domain/node.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import type { Taint } from '../../domain/taints.ts';
 import type { AttachLimits } from '../../domain/volumes.ts';
 import type { DaemonSet } from '../../domain/workloads.ts';
 import { stableHash } from '../../lib/random.ts';
+import { withoutDefaults } from '../../lib/without-nulls.ts';
 import { isRecord } from '../arm/error-bodies.ts';
 import type { AgentPoolRow } from '../rows/agent-pool.ts';
 import { templateLabels, templateResources, templateTaints } from '../rows/tags.ts';
@@ -23,7 +24,6 @@ import { templateFromNode } from './from-node.ts';
 import { fromStored, staticPodsOf, toStored, type Stored } from './node-pods.ts';
 import type { CustomDaemon, TemplateOrigin, TemplateOrigins, NodeTemplate, StaticPod } from '../../domain/node-template.ts';
 import { compareText } from '../../lib/comparison.ts';
-import { defined } from '../../lib/defined.ts';
 
 type Amounts = Readonly<Record<string, number>>;
 
@@ -46,17 +46,17 @@ export interface LearnedTemplate {
   readonly capacity: Amounts;
   readonly allocatable: Amounts;
   readonly daemonRequests: Readonly<Record<string, Amounts>>;
-  /** Static pods of the kubelet, if any. */
-  readonly staticPods?: readonly Stored<StaticPod>[];
-  /** Daemon pods that no built-in DaemonSet announces, if any. */
-  readonly customDaemons?: readonly Stored<CustomDaemon>[];
-  /** From the first sight of the instance to the ready node, in milliseconds. */
-  readonly bootMs?: number;
+  /** Static pods of the kubelet. */
+  readonly staticPods: readonly Stored<StaticPod>[];
+  /** Daemon pods that no built-in DaemonSet announces. */
+  readonly customDaemons: readonly Stored<CustomDaemon>[];
+  /** From the first sight of the instance to the ready node, in milliseconds. undefined: unknown. */
+  readonly bootMs: number | undefined;
   /** Attachable volumes by driver. */
-  readonly attachLimits?: AttachLimits;
+  readonly attachLimits: AttachLimits;
   /** Devices that drivers publish; pool names are not those of a node. */
-  readonly devicePools?: readonly DevicePool[];
-  readonly declaredFeatures?: readonly string[];
+  readonly devicePools: readonly DevicePool[];
+  readonly declaredFeatures: readonly string[];
 }
 
 /**
@@ -123,10 +123,12 @@ export function learnFrom(before: LearnedTemplate | undefined, sample: NodeSampl
     capacity: names.toRecord(node.capacity),
     allocatable: names.toRecord(node.allocatable),
     daemonRequests: daemonRequests(sample, known?.daemonRequests ?? {}, names),
-    ...staticRecords(sample, names),
-    ...daemonRecords(sample, names),
-    ...defined({ bootMs }),
-    ...ownRecords(node),
+    staticPods: staticPodsOf(sample.pods, node.name).map((pod) => toStored(pod, names)),
+    customDaemons: sample.customDaemons.map((daemon) => toStored(daemon, names)),
+    bootMs,
+    attachLimits: node.attachLimits,
+    devicePools: storedPools(node),
+    declaredFeatures: node.declaredFeatures,
   };
   return known !== undefined && isSameRecord(known, next) ? known : next;
 }
@@ -137,22 +139,12 @@ const MOST_DAEMONS = 50;
 /** Device pools are stored without their names, which often contain the node's. Longer lists are not stored. */
 const MOST_DEVICE_CHARACTERS = 50_000;
 
-/** The fields that only some nodes have. */
-function ownRecords(node: Node): Pick<LearnedTemplate, 'attachLimits' | 'declaredFeatures' | 'devicePools'> {
-  const { attachLimits, declaredFeatures } = node;
-  return {
-    ...defined({ attachLimits, declaredFeatures }),
-    ...devicePools(node),
-  };
-}
-
-function devicePools({ devices }: Node): Pick<LearnedTemplate, 'devicePools'> {
-  if (devices === undefined || devices.pools.length === 0) return {};
+function storedPools({ devices }: Node): LearnedTemplate['devicePools'] {
   const pools = usualPools(devices.pools).map(({ devices: members, ...pool }, at) => {
     const name = `pool-${at}`;
     return { ...pool, name, devices: members.map((device) => ({ ...device, pool: name })) };
   });
-  return JSON.stringify(pools).length > MOST_DEVICE_CHARACTERS ? {} : { devicePools: pools };
+  return JSON.stringify(pools).length > MOST_DEVICE_CHARACTERS ? [] : pools;
 }
 
 function byKey([left]: readonly [string, unknown], [right]: readonly [string, unknown]): number {
@@ -180,15 +172,6 @@ function daemonRequests(
   return Object.fromEntries(Object.entries(found).sort(byKey).slice(0, MOST_DAEMONS));
 }
 
-function staticRecords({ pods, node }: NodeSample, names: ResourceNames): Pick<LearnedTemplate, 'staticPods'> {
-  const found = staticPodsOf(pods, node.name);
-  return found.length === 0 ? {} : { staticPods: found.map((pod) => toStored(pod, names)) };
-}
-
-function daemonRecords({ customDaemons }: NodeSample, names: ResourceNames): Pick<LearnedTemplate, 'customDaemons'> {
-  return customDaemons.length === 0 ? {} : { customDaemons: customDaemons.map((daemon) => toStored(daemon, names)) };
-}
-
 function isSameRecord(left: LearnedTemplate, right: LearnedTemplate): boolean {
   return isDeepStrictEqual({ ...left, learnedAtMs: 0 }, { ...right, learnedAtMs: 0 });
 }
@@ -208,11 +191,11 @@ export function templateFromRecord(
     taints: record.taints,
     capacity: names.fromRecord(record.capacity),
     allocatable: names.fromRecord(record.allocatable),
-    ...defined({ declaredFeatures: record.declaredFeatures }),
+    declaredFeatures: record.declaredFeatures,
   };
   const template = templateFromNode(node, source);
   const labels = { ...template.labels, ...imageLabel };
-  const plain = { ...template, labels, devicePools: record.devicePools ?? [], source: 'learned' } as const;
+  const plain = { ...template, labels, devicePools: record.devicePools, source: 'learned' } as const;
   const origins = originsFrom('learned', plain, names);
   return {
     ...plain,
@@ -224,6 +207,7 @@ export function templateFromRecord(
 }
 
 const PLACEHOLDER_NODE = {
+  ...UNREMARKABLE,
   name: '',
   uid: '',
   providerId: '',
@@ -251,7 +235,7 @@ function sameOrigin(origin: TemplateOrigin, parts: Readonly<Record<string, unkno
 /** Adds what was learned of DaemonSet requests, static pods and startup taints to a template. */
 export function withLearnedParts(template: NodeTemplate, record: LearnedTemplate | undefined, names: ResourceNames): NodeTemplate {
   if (record === undefined) return template;
-  const { startupTaints, daemonRequests: asked, staticPods = [] } = record;
+  const { startupTaints, daemonRequests: asked, staticPods } = record;
   const requests = Object.entries(asked).map(([key, amounts]) => [key, names.fromRecord(amounts)] as const);
   return {
     ...withoutStartupTaints(template, startupTaints),
@@ -271,6 +255,15 @@ export function withoutStartupTaints(template: NodeTemplate, keys: readonly stri
 }
 
 const VERSION = 1;
+/** Records leave these out if nothing was learned of them. */
+const NOTHING_LEARNED = {
+  staticPods: [],
+  customDaemons: [],
+  bootMs: undefined,
+  attachLimits: {},
+  devicePools: [],
+  declaredFeatures: [],
+} as const satisfies Partial<LearnedTemplate>;
 /** A ConfigMap holds 1 MiB including everything around its data. */
 const MOST_BYTES = 900_000;
 
@@ -279,15 +272,18 @@ export function writeLearned(records: ReadonlyMap<string, LearnedTemplate>): str
   const newest = [...records].sort(
     ([leftKey, left], [rightKey, right]) => right.learnedAtMs - left.learnedAtMs || compareText(leftKey, rightKey),
   );
-  const groups: Record<string, LearnedTemplate> = {};
+  const groups: Record<string, object> = {};
   let left = MOST_BYTES;
-  for (const [key, record] of newest) {
+  for (const [key, whole] of newest) {
+    const record = withoutDefaults(whole, NOTHING_LEARNED);
     left -= Buffer.byteLength(JSON.stringify([key, record]));
     if (left < 0) break;
     groups[key] = record;
   }
   return JSON.stringify({ version: VERSION, sum: sumOf(groups), groups });
 }
+
+type StoredTemplate = Omit<LearnedTemplate, keyof typeof NOTHING_LEARNED> & Partial<LearnedTemplate>;
 
 type ReadLearned =
   | { readonly ok: true; readonly records: ReadonlyMap<string, LearnedTemplate> }
@@ -308,7 +304,8 @@ export function readLearned(text: string): ReadLearned {
   if (!isRecord(groups)) return { ok: false, reason: 'it has no groups' };
   if (parsed['sum'] !== sumOf(groups)) return { ok: false, reason: 'it was changed since it was written' };
   // A text with our checksum was written by us, in this version's form.
-  return { ok: true, records: new Map(Object.entries(groups as Readonly<Record<string, LearnedTemplate>>)) };
+  const records = Object.entries(groups as Readonly<Record<string, StoredTemplate>>);
+  return { ok: true, records: new Map(records.map(([key, record]) => [key, { ...NOTHING_LEARNED, ...record }])) };
 }
 
 function sumOf(groups: object): string {

@@ -86,5 +86,5 @@ function better(rival: Node | undefined, node: Node): Node {
 
 /** Before its drivers are up, a node looks like one without devices. */
 function devicePoolCount({ devices }: Node): number {
-  return devices?.pools.length ?? 0;
+  return devices.pools.length;
 }

@@ -6,7 +6,6 @@ import type { NodeGroup } from '../../domain/node-group.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import type { LearnedTemplate } from './learned-templates.ts';
 import { type TemplateOrigin, type NodeTemplate, NOTHING_SHOWN } from '../../domain/node-template.ts';
-import { defined } from '../../lib/defined.ts';
 
 interface Known {
   readonly value: string | number;
@@ -68,10 +67,11 @@ function learnedPart({
   return {
     vmSize,
     learnedAtMs,
-    ...defined({ bootMs }),
+    bootMs,
     startupTaints,
     daemonRequests,
-    ...defined({ staticPods, customDaemons }),
+    staticPods,
+    customDaemons,
   };
 }
 

@@ -1,7 +1,7 @@
 /** V1 Node JSON to a domain Node. Readiness follows the rules of the Cluster Autoscaler. */
 import { DO_NOT_DISRUPT_ANNOTATION, protectionOf, protectionText, type Protection } from '../../domain/do-not-disrupt.ts';
 import { UNREMOVABLE_ANNOTATION } from '../../domain/ports/cluster-writes.ts';
-import { type Node, RESOURCE_NOT_READY, type NodeReadiness } from '../../domain/node.ts';
+import { type Node, type Preemption, RESOURCE_NOT_READY, type NodeReadiness, UNREMARKABLE } from '../../domain/node.ts';
 import { noResources, type ResourceNames, type Resources } from '../../domain/resources.ts';
 import {
   DELETION_OWNER_ANNOTATION,
@@ -11,7 +11,6 @@ import {
   type TaintEffect,
   type TaintRules,
 } from '../../domain/taints.ts';
-import { defined } from '../../lib/defined.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
 import { timeOf, type ConditionJson, type MetadataJson, type NodeJson, type TaintJson, type Quantities } from '../api/core-json.ts';
 import { Interner, StringInterner } from '../watch/interner.ts';
@@ -68,8 +67,8 @@ export class NoticesSeen {
   }
 }
 
-/** Empty if nothing was announced. */
-export function preemptionOf({ metadata, spec, status }: NodeJson, seen: NoticesSeen): Pick<Node, 'preemption'> {
+/** undefined: nothing was announced. */
+export function preemptionOf({ metadata, spec, status }: NodeJson, seen: NoticesSeen): Preemption | undefined {
   const uid = metadata?.uid ?? metadata?.name ?? '';
   const condition = (status?.conditions ?? []).find(announces);
   if (condition !== undefined)
@@ -77,7 +76,7 @@ export function preemptionOf({ metadata, spec, status }: NodeJson, seen: Notices
   const taint = (spec?.taints ?? []).find(isDraining);
   if (taint !== undefined) return announced(`taint ${DRAINING_TAINT.key}`, seen.noticedAtMs(uid, taint.timeAdded), undefined);
   seen.forget(uid);
-  return {};
+  return undefined;
 }
 
 function announces({ type = '', status, message = '' }: ConditionJson): boolean {
@@ -88,11 +87,11 @@ function isDraining({ key, value }: TaintJson): boolean {
   return key === DRAINING_TAINT.key && value === DRAINING_TAINT.value;
 }
 
-function announced(notice: string, noticedAtMs: number, message: string | undefined): Pick<Node, 'preemption'> {
+function announced(notice: string, noticedAtMs: number, message: string | undefined): Preemption {
   const stated = timeOf(NOT_BEFORE.exec(message ?? '')?.[1]);
   // guard: the deadline of a preemption is not further ahead than any notice of Azure
   const deadlineMs = stated === undefined || stated > noticedAtMs + LONGEST_NOTICE_MS ? noticedAtMs + LEAST_NOTICE_MS : stated;
-  return { preemption: { noticedAtMs, deadlineMs, notice } };
+  return { noticedAtMs, deadlineMs, notice };
 }
 
 /** The condition that makes a node unready if it is not True. */
@@ -165,6 +164,7 @@ export function projectNode(json: NodeJson, shared: NodeProjection): Node {
   const { unreadable, ...sizes } = sizesOf(json, shared);
   const readiness = readinessOf(json, createdAtMs, shared.taints);
   return {
+    ...UNREMARKABLE,
     name: metadata.name ?? '',
     uid: metadata.uid ?? '',
     providerId: spec.providerID ?? '',
@@ -175,40 +175,31 @@ export function projectNode(json: NodeJson, shared: NodeProjection): Node {
     deletionAtMs: timeOf(metadata.deletionTimestamp),
     ...sizes,
     readiness: unreadable === undefined ? readiness : { ...readiness, ready: false, reason: joined(unreadable, readiness.reason) },
-    ...((json.status?.conditions ?? []).some(({ type, status }) => type === 'Suspended' && status === 'True') ? { suspended: true } : {}),
-    ...declared(json, shared.strings),
+    suspended: (json.status?.conditions ?? []).some(({ type, status }) => type === 'Suspended' && status === 'True'),
+    declaredFeatures: (json.status?.declaredFeatures ?? []).map((feature) => shared.strings.of(feature)),
     ...disabling(metadata, unreadable),
     ...removalNotes(metadata.annotations ?? {}),
-    ...preemptionOf(json, shared.notices),
-    ...sickConditionsOf(json, shared, createdAtMs),
+    preemption: preemptionOf(json, shared.notices),
+    conditions: sickConditionsOf(json, shared, createdAtMs),
   };
 }
 
 /** Most nodes are well and keep none. A condition without a time has lasted since the node was created. */
-function sickConditionsOf({ status }: NodeJson, { conditions, strings }: NodeProjection, createdAtMs: number): Pick<Node, 'conditions'> {
-  if (conditions.size === 0) return {};
+function sickConditionsOf({ status }: NodeJson, { conditions, strings }: NodeProjection, createdAtMs: number): Node['conditions'] {
   const shown = (status?.conditions ?? []).filter((each) => conditions.has(`${each.type ?? ''}=${each.status ?? ''}`));
-  if (shown.length === 0) return {};
-  return {
-    conditions: shown.map(({ type = '', status: value = '', reason = '', lastTransitionTime }) => ({
-      type: strings.of(type),
-      status: strings.of(value),
-      reason: strings.of(reason),
-      sinceMs: timeOf(lastTransitionTime) ?? createdAtMs,
-    })),
-  };
-}
-
-function declared({ status }: NodeJson, strings: StringInterner): Pick<Node, 'declaredFeatures'> {
-  const features = status?.declaredFeatures ?? [];
-  return features.length === 0 ? {} : { declaredFeatures: features.map((feature) => strings.of(feature)) };
+  return shown.map(({ type = '', status: value = '', reason = '', lastTransitionTime }) => ({
+    type: strings.of(type),
+    status: strings.of(value),
+    reason: strings.of(reason),
+    sinceMs: timeOf(lastTransitionTime) ?? createdAtMs,
+  }));
 }
 
 /** Karpenter's annotation counts too: many runbooks set it. */
 function disabling(
   { annotations = {}, creationTimestamp }: MetadataJson,
   unreadable: string | undefined,
-): Protection & Pick<Node, 'scaleDownDisabled' | 'disabledBecause'> {
+): Protection & Pick<Node, 'scaleDownDisabled'> & Partial<Pick<Node, 'disabledBecause'>> {
   if (unreadable !== undefined) return { scaleDownDisabled: true, disabledBecause: unreadable };
   if (annotations['cluster-autoscaler.kubernetes.io/scale-down-disabled'] === 'true') return { scaleDownDisabled: true };
   const protection = protectionOf(annotations[DO_NOT_DISRUPT_ANNOTATION], timeOf(creationTimestamp));
@@ -219,9 +210,11 @@ function disabling(
 /** Who removes the node, and who asks to wait with it. */
 function removalNotes(annotations: Readonly<Record<string, string>>): Pick<Node, 'delayDeletion' | 'deletionOwner' | 'unremovableNote'> {
   const asking = Object.keys(annotations).filter((key) => key.startsWith(DELAY_PREFIX));
-  const delayDeletion = asking.length === 0 ? undefined : asking.map((key) => key.slice(DELAY_PREFIX.length)).sort();
-  const unremovableNote = annotations[UNREMOVABLE_ANNOTATION];
-  return defined({ delayDeletion, unremovableNote, deletionOwner: annotations[DELETION_OWNER_ANNOTATION] });
+  return {
+    delayDeletion: asking.map((key) => key.slice(DELAY_PREFIX.length)).sort(),
+    unremovableNote: annotations[UNREMOVABLE_ANNOTATION],
+    deletionOwner: annotations[DELETION_OWNER_ANNOTATION] ?? '',
+  };
 }
 
 interface Sizes {

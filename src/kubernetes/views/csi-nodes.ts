@@ -59,18 +59,12 @@ export class NodesOfCsi {
   }
 
   #resolved(node: Node): Node {
-    const { limits = {}, drivers = NONE } = this.#tables.csiNodes.get(node.name) ?? {};
+    const { limits = node.attachLimits, drivers = NONE } = this.#tables.csiNodes.get(node.name) ?? {};
     const missing = this.#demanding.filter((driver) => !drivers.includes(driver));
-    const isLimited = Object.keys(limits).length > 0;
-    if (!isLimited && missing.length === 0) return node;
+    if (Object.keys(limits).length === 0 && missing.length === 0) return node;
     const known = this.#known.get(node);
-    const hasLimits = isLimited ? known?.attachLimits === limits : known?.attachLimits === undefined;
-    if (known !== undefined && hasLimits && (known.missingDrivers ?? NONE).join() === missing.join()) return known;
-    const resolved = {
-      ...node,
-      ...(isLimited ? { attachLimits: limits } : {}),
-      ...(missing.length === 0 ? {} : { missingDrivers: missing }),
-    };
+    if (known?.attachLimits === limits && known.missingDrivers.join() === missing.join()) return known;
+    const resolved = { ...node, attachLimits: limits, missingDrivers: missing };
     this.#known.set(node, resolved);
     return resolved;
   }

@@ -78,7 +78,7 @@ function followingOthers(view: CloudView): CloudView {
 }
 
 /** A deletion taint that was withheld. A removal in progress must find it on its node. */
-type WithheldTaint = Required<Pick<Node, 'deletionOwner'>> & { readonly taint: Taint };
+type WithheldTaint = Pick<Node, 'deletionOwner'> & { readonly taint: Taint };
 
 function withholdingReader(reader: ClusterReader, evicted: EvictedPods, tainted: ReadonlyMap<NodeName, WithheldTaint>): ClusterReader {
   return {

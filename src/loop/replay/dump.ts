@@ -4,10 +4,11 @@
  * Must not know where dumps are stored.
  */
 import { AutoscalerError } from '../../lib/errors.ts';
-import type { InstanceKey } from '../../domain/ids.ts';
+import type { InstanceKey, NodeName } from '../../domain/ids.ts';
 import type { LoopState } from '../../domain/loop-state.ts';
 import { blockTexts, recordedBlocks, type BlockTexts } from '../../domain/group-blocks.ts';
-import { type NodeGroup, NOTHING_KNOWN, type UnknownOfGroup } from '../../domain/node-group.ts';
+import { type Node, UNREMARKABLE } from '../../domain/node.ts';
+import { type NodeGroup, NOTHING_KNOWN } from '../../domain/node-group.ts';
 import { type NodeTemplate, NOTHING_SHOWN } from '../../domain/node-template.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { Pod, PodShape } from '../../domain/pod.ts';
@@ -16,6 +17,7 @@ import { wholePolicy, type StoredPolicy } from './stored-policy.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import type { LoopRecord } from '../../domain/ports/records.ts';
 import { defined } from '../../lib/defined.ts';
+import { withoutDefaults } from '../../lib/without-nulls.ts';
 import { storedForm, withDefaults, type StoredState } from '../../planning/state/stored-state.ts';
 
 const DUMP_VERSION = 1;
@@ -78,59 +80,37 @@ export function readDump(text: string, names: ResourceNames): Dump {
   };
 }
 
-/** A dump has the sentences of a group's blocks, and nothing that is unknown. */
-type StoredGroup = Omit<NodeGroup, 'blocks' | 'template' | UnknownOfGroup> &
-  BlockTexts & { readonly template?: StoredTemplate | undefined } & { readonly [Key in UnknownOfGroup]?: NonNullable<NodeGroup[Key]> };
-/** Earlier versions left out what they did not know. */
-type StoredTemplate = Omit<NodeTemplate, keyof typeof NOTHING_SHOWN> & Partial<NodeTemplate>;
-type StoredObservation = Omit<Observation, 'cloud'> & {
+/** A dump leaves out what is as usual; it has the sentences of a group's blocks. Earlier versions left out the same. */
+type Stored<Value, Defaults> = Omit<Value, keyof Defaults> & Partial<Value>;
+type StoredTemplate = Stored<NodeTemplate, typeof NOTHING_SHOWN>;
+type StoredGroup = Stored<Omit<NodeGroup, 'blocks' | 'template'>, typeof NOTHING_KNOWN> &
+  BlockTexts & { readonly template?: StoredTemplate | undefined };
+type StoredObservation = Omit<Observation, 'cloud' | 'cluster'> & {
+  readonly cluster: Omit<Observation['cluster'], 'nodes'> & { readonly nodes: ReadonlyMap<NodeName, Stored<Node, typeof UNREMARKABLE>> };
   readonly cloud: Omit<Observation['cloud'], 'groups'> & { readonly groups: readonly StoredGroup[] };
 };
 
 function storedObservation(observation: Observation): StoredObservation {
-  const { cloud } = observation;
-  const groups = cloud.groups.map(
-    ({
-      blocks,
-      poolLimit,
-      configuredMax,
-      sharedPool,
-      maxFrom,
-      agentPool,
-      sizeFamily,
-      placementScore,
-      schedule,
-      aksCount,
-      stopped,
-      ...group
-    }) => {
-      const known = defined({
-        poolLimit,
-        configuredMax,
-        sharedPool,
-        maxFrom,
-        agentPool,
-        sizeFamily,
-        placementScore,
-        schedule,
-        aksCount,
-        stopped,
-      });
-      return { ...group, ...blockTexts(blocks), ...known };
-    },
-  );
-  return { ...observation, cloud: { ...cloud, groups } };
+  const { cloud, cluster } = observation;
+  const groups = cloud.groups.map(({ blocks, template, ...group }) => ({
+    ...withoutDefaults(group, NOTHING_KNOWN),
+    ...blockTexts(blocks),
+    template: template && withoutDefaults(template, NOTHING_SHOWN),
+  }));
+  const nodes = new Map([...cluster.nodes].map(([name, node]) => [name, withoutDefaults(node, UNREMARKABLE)]));
+  return { ...observation, cluster: { ...cluster, nodes }, cloud: { ...cloud, groups } };
 }
 
 function totalObservation(stored: StoredObservation): Observation {
-  const { cloud } = stored;
-  const groups = cloud.groups.map(({ frozen, growthHeld, removalsHeld, lastResort, deletionsWait, ...group }) => ({
+  const { cloud, cluster } = stored;
+  const groups = cloud.groups.map(({ frozen, growthHeld, removalsHeld, lastResort, deletionsWait, template, ...group }) => ({
     ...NOTHING_KNOWN,
     ...group,
-    template: group.template && { ...NOTHING_SHOWN, ...group.template },
+    template: template && { ...NOTHING_SHOWN, ...template },
     blocks: recordedBlocks({ frozen, growthHeld, removalsHeld, lastResort, deletionsWait }),
   }));
-  return { ...stored, cloud: { ...cloud, groups } };
+  const nodes = new Map([...cluster.nodes].map(([name, node]) => [name, { ...UNREMARKABLE, ...node }]));
+  return { ...stored, cluster: { ...cluster, nodes }, cloud: { ...cloud, groups } };
 }
 
 function parse(text: string): Readonly<Record<string, unknown>> {

@@ -69,7 +69,7 @@ async function removeDeletionTaint(taint: DeletionTaint, tainter: NodeTainter, s
 function deletionTaintOf(node: Node, cordon: boolean): DeletionTaint | undefined {
   const cordonedBefore = hasTaint(node.taints, CORDONED_BEFORE_TAINT);
   if (!hasTaint(node.taints, TO_BE_DELETED_TAINT) && !cordonedBefore) return undefined;
-  return { node: node.name, uncordon: cordon && !cordonedBefore, cordonedBefore, owner: node.deletionOwner ?? '' };
+  return { node: node.name, uncordon: cordon && !cordonedBefore, cordonedBefore, owner: node.deletionOwner };
 }
 
 const UNTAINT_ATTEMPTS = 3;
@@ -150,9 +150,8 @@ export function withFreedNodes(cluster: ClusterView, freed: readonly NodeName[],
     const taint = node === undefined ? undefined : deletionTaintOf(node, cordon);
     if (node === undefined || taint === undefined) continue;
     const gone = new Set([TO_BE_DELETED_TAINT, CORDONED_BEFORE_TAINT, ...(taint.uncordon ? [CORDON_TAINT.key] : [])]);
-    const { deletionOwner: _writer, ...rest } = node;
     const taints = node.taints.filter(({ key }) => !gone.has(key));
-    nodes.set(name, { ...rest, taints, unschedulable: node.unschedulable && !taint.uncordon });
+    nodes.set(name, { ...node, taints, unschedulable: node.unschedulable && !taint.uncordon, deletionOwner: '' });
   }
   return { ...cluster, nodes };
 }

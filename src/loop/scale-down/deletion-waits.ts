@@ -60,7 +60,7 @@ export async function waitForDelays(
   for (;;) {
     const fresh = await read();
     if (fresh === undefined) return undefined;
-    const asking = fresh.node.delayDeletion ?? [];
+    const asking = fresh.node.delayDeletion;
     const volumes = volumesMs === 0 ? [] : (fresh.volumes ?? []);
     const waitMs = Math.max(asking.length === 0 ? 0 : policy.deletionDelayTimeoutMs, volumes.length === 0 ? 0 : volumesMs);
     const leftMs = begunMs + waitMs - clock.monotonic();

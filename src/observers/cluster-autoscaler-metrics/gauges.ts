@@ -2,7 +2,7 @@
  * Publishes the gauges of a loop under the Cluster Autoscaler's metric names. Series of groups that no longer exist are
  * removed. Must not know the autoscaler's own metrics.
  */
-import type { DevicePool, NodeDevices } from '../../domain/devices.ts';
+import { arePublished, type DevicePool, type NodeDevices } from '../../domain/devices.ts';
 import type { LoopListener, LoopReport, StepName } from '../../domain/loop-report.ts';
 import type { Node } from '../../domain/node.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
@@ -34,14 +34,14 @@ function publishDevices({ cluster, cloud }: Observation, { deviceMismatches }: C
   const noneExpected = [...expected.values()].every(({ size }) => size === 0);
   for (const node of noneExpected ? nodeListFacts(cluster.nodes).withDevices : cluster.nodes.values()) {
     const wanted = expected.get(cloud.groupOfNode.get(node.name) ?? '');
-    if (wanted === undefined || !node.readiness.ready || (wanted.size === 0 && node.devices === undefined)) continue;
+    if (wanted === undefined || !node.readiness.ready || (wanted.size === 0 && !arePublished(node.devices))) continue;
     for (const [driver, kind] of mismatches(wanted, node.devices)) deviceMismatches.inc({ driver, mismatch_type: kind });
   }
 }
 
-function mismatches(wanted: ReadonlyMap<string, number>, devices: NodeDevices | undefined): readonly (readonly [string, Mismatch])[] {
-  const present = byDriver(devices?.pools ?? []);
-  const unfinished = new Set((devices?.incomplete ?? []).map((pool) => pool.split('/')[0] ?? ''));
+function mismatches(wanted: ReadonlyMap<string, number>, devices: NodeDevices): readonly (readonly [string, Mismatch])[] {
+  const present = byDriver(devices.pools);
+  const unfinished = new Set(devices.incomplete.map((pool) => pool.split('/')[0] ?? ''));
   return [...new Set([...wanted.keys(), ...present.keys(), ...unfinished])].flatMap((driver): readonly (readonly [string, Mismatch])[] => {
     if (unfinished.has(driver)) return [[driver, 'unknown']];
     const [there, here] = [present.get(driver), wanted.get(driver)];

@@ -3,6 +3,7 @@
  * what is about the others costs what these cost. The room has facts of lists that several parts of planning read. Must not know what follows
  * from a fact.
  */
+import { arePublished } from '../../domain/devices.ts';
 import type { ClusterView } from '../../domain/observation.ts';
 import type { NodeName } from '../../domain/ids.ts';
 import { isQuarantined, type Node } from '../../domain/node.ts';
@@ -53,10 +54,10 @@ function findFacts(nodes: Nodes): NodeListSummary {
     deletionTainted: all.filter(hasDeletionTaint),
     preempted: all.filter(({ preemption }) => preemption !== undefined),
     departing: all.filter(isDeparting),
-    suspended: all.filter(({ suspended }) => suspended === true),
-    withDevices: all.filter(({ devices }) => devices !== undefined),
+    suspended: all.filter(({ suspended }) => suspended),
+    withDevices: all.filter(({ devices }) => arePublished(devices)),
     closed: all.filter(({ readiness, unschedulable }) => !readiness.ready || unschedulable),
-    withConditions: all.filter(({ conditions }) => conditions !== undefined),
+    withConditions: all.filter(({ conditions }) => conditions.length > 0),
     quarantined: all.filter(isQuarantined),
   };
 }

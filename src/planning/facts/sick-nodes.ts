@@ -61,7 +61,7 @@ function sickPoolOf(group: NodeGroup, shown: readonly Node[], cloud: Seen['cloud
 /** The condition that is due first. */
 function sicknessOf(node: Node, rules: SickNodeRules): SickNode | undefined {
   let first: SickNode | undefined;
-  for (const condition of node.conditions ?? []) {
+  for (const condition of node.conditions) {
     const rule = rules.conditions.find(({ type, status }) => type === condition.type && status === condition.status);
     const dueAtMs = rule === undefined ? Infinity : condition.sinceMs + rule.forMs;
     if (dueAtMs < (first?.dueAtMs ?? Infinity)) first = { node, condition, dueAtMs };

@@ -75,7 +75,7 @@ export function refusalsOf(shape: PodShape, offer: NodeOffer, template: GroupTem
   // As if none of the node's devices were in use.
   const missing = missingDevices(
     claimsFor(shape.devices?.claims ?? [], () => node),
-    template.common.poolsOf(node, node.devices?.pools),
+    template.common.poolsOf(node, node.devices.pools),
   );
   return [
     ...(byNode.some((refusals) => refusals.length === 0) ? [] : (byNode[0] ?? [])),
@@ -117,22 +117,22 @@ export function differenceOf(
   };
 }
 
-function missingFeatures({ declaredFeatures = [] }: Node, { template }: GroupTemplate): readonly string[] {
+function missingFeatures({ declaredFeatures }: Node, { template }: GroupTemplate): readonly string[] {
   return template.declaredFeatures.filter((feature) => !declaredFeatures.includes(feature));
 }
 
-function moreMissing({ missingDrivers = [] }: Node, { template }: GroupTemplate): readonly string[] {
+function moreMissing({ missingDrivers }: Node, { template }: GroupTemplate): readonly string[] {
   return missingDrivers.filter((driver) => !template.missingDrivers.includes(driver));
 }
 
 function fewerDevices({ devices }: Node, { template }: GroupTemplate): NonNullable<TemplateDifference['devices']> {
   const drivers = [...new Set(template.devicePools.map(({ driver }) => driver))].sort();
   return drivers
-    .map((driver) => ({ driver, promised: countDevices(template.devicePools, driver), offered: countDevices(devices?.pools, driver) }))
+    .map((driver) => ({ driver, promised: countDevices(template.devicePools, driver), offered: countDevices(devices.pools, driver) }))
     .filter(({ promised, offered }) => offered < promised);
 }
 
-function countDevices(pools: readonly DevicePool[] = [], driver: string): number {
+function countDevices(pools: readonly DevicePool[], driver: string): number {
   return pools.reduce((sum, pool) => (pool.driver === driver ? sum + pool.devices.length : sum), 0);
 }
 
@@ -184,8 +184,8 @@ export function persists(difference: TemplateDifference, offer: NodeOffer, names
     labels.some(({ key, promised }) => node.labels[key] !== promised) ||
     taints.some((taint) => node.taints.some((known) => isSame(known, taint))) ||
     ports.some((port) => offer.ports.some((known) => known.port === port.port && known.protocol === port.protocol)) ||
-    features.some((feature) => node.declaredFeatures?.includes(feature) !== true) ||
-    drivers.some((driver) => node.missingDrivers?.includes(driver) === true) ||
-    devices.some(({ driver, offered }) => countDevices(node.devices?.pools, driver) <= offered)
+    features.some((feature) => !node.declaredFeatures.includes(feature)) ||
+    drivers.some((driver) => node.missingDrivers.includes(driver)) ||
+    devices.some(({ driver, offered }) => countDevices(node.devices.pools, driver) <= offered)
   );
 }

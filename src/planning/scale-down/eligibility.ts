@@ -1,3 +1,4 @@
+import { arePublished } from '../../domain/devices.ts';
 import { describeBlock } from '../../domain/group-blocks.ts';
 import type { InstanceKey, NodeName } from '../../domain/ids.ts';
 import { compareText } from '../../lib/comparison.ts';
@@ -136,8 +137,8 @@ function deletionWait(name: NodeName, { observation: { cloud }, groups, instance
   return wait === undefined || isDeleted ? undefined : `its removal is in progress, and deletions in its pool wait: ${describeBlock(wait)}`;
 }
 
-function scaleDownDisabled({ name, disabledBecause: detail, protectedUntilMs: recheckAtMs }: Node): UnremovableNode {
-  return { node: name, reason: 'ScaleDownDisabledAnnotation', ...defined({ detail, recheckAtMs }) };
+function scaleDownDisabled({ name, disabledBecause, protectedUntilMs: recheckAtMs }: Node): UnremovableNode {
+  return { node: name, reason: 'ScaleDownDisabledAnnotation', ...defined({ detail: disabledBecause || undefined, recheckAtMs }) };
 }
 
 /**
@@ -183,7 +184,7 @@ function findUseVerdict(
   const counted = facts.lowestPriority < cutoff ? pods.filter((pod) => !isExpendable(pod, cutoff)) : pods;
   if (node.readiness.ready && awaitsDevices(node, known.group) && isStarting(node, known.group, { policy, nowMs: observation.nowMs }))
     return { node: node.name, reason: 'NotUnreadyLongEnough', detail: 'its device drivers have not published its devices yet' };
-  const unknown = facts.hasDeviceClaims || node.devices !== undefined ? unknownClaims(node, pods) : undefined;
+  const unknown = facts.hasDeviceClaims || arePublished(node.devices) ? unknownClaims(node, pods) : undefined;
   if (unknown !== undefined) return unknown;
   const { utilization, threshold } = utilizationAndThreshold(known, counted, context);
   if (utilization === undefined)

@@ -78,7 +78,7 @@ export function trackDeletionTaints(
 }
 
 /** Equal texts are the same write of the taint. undefined: the node has neither of the taints that a removal writes. */
-function deletionTaintText({ taints, deletionOwner = '' }: Node): string | undefined {
+function deletionTaintText({ taints, deletionOwner }: Node): string | undefined {
   const taint = taints.find(({ key }) => key === TO_BE_DELETED_TAINT) ?? taints.find(({ key }) => key === CORDONED_BEFORE_TAINT);
   return taint === undefined ? undefined : `${taint.key} ${taint.value} ${deletionOwner}`;
 }
@@ -92,7 +92,7 @@ export function mayBeInUse(
   const seen = deletionTaints.get(node.name);
   if (seen === undefined || wasStartedAgain(node, seen, cloud)) return false;
   // guard: the taint of a daemon that may be at work is not removed
-  return !isOwnerOver(node.deletionOwner ?? '', self) && nowMs - seen.sinceMs < DELETION_TAINT_TRUSTED_MS;
+  return !isOwnerOver(node.deletionOwner, self) && nowMs - seen.sinceMs < DELETION_TAINT_TRUSTED_MS;
 }
 
 /**

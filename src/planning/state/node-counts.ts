@@ -127,7 +127,7 @@ function kindOf(node: Node, { observation, state, policy }: CountInput, { groups
   const instance = cloud.instanceOfNode.get(node.name);
   if (node.deletionAtMs !== undefined || state.deleting.has(node.name) || hasTaint(node.taints, TO_BE_DELETED_TAINT)) return 'beingDeleted';
   if (instance === undefined && hasLostInstance(node, group)) return 'beingDeleted';
-  if (node.suspended === true) return 'suspended';
+  if (node.suspended) return 'suspended';
   if (node.readiness.ready) return 'ready';
   // Azure announced that it takes the instance back: a wave of evictions over a Spot pool is not an unhealthy cluster.
   if (isPreempted(node, nowMs)) return 'beingDeleted';

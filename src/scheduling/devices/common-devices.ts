@@ -11,7 +11,6 @@ type NamedLabels = Parameters<typeof matchesTerms>[1];
 
 const known = new WeakMap<readonly CommonPool[], CommonDevices>();
 const NONE: readonly CommonPool[] = [];
-const NO_POOLS: readonly DevicePool[] = [];
 
 /** Which common devices a node reaches. The same lists of pools are the same objects, since what claims match is kept by them. */
 export class CommonDevices {
@@ -30,7 +29,7 @@ export class CommonDevices {
   }
 
   /** The node's own pools with what it reaches of common ones, in the order of allocation. */
-  poolsOf(node: NamedLabels, own: readonly DevicePool[] = NO_POOLS): readonly DevicePool[] {
+  poolsOf(node: NamedLabels, own: readonly DevicePool[]): readonly DevicePool[] {
     const reached = this.#reachedBy(node).filter(({ pool }) => pool.isIncomplete !== true);
     if (reached.length === 0) return own;
     const key = reached.map(({ at, places }) => `${at}:${places.join()}`).join(' ');

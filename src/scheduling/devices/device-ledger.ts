@@ -64,12 +64,12 @@ export class DeviceLedger {
   }
 
   seat(slot: number, node: Node): void {
-    const pools = this.#common.poolsOf(node, node.devices?.pools);
-    const incomplete = [...(node.devices?.incomplete ?? []), ...this.#common.incompleteFor(node)];
+    const pools = this.#common.poolsOf(node, node.devices.pools);
+    const incomplete = [...node.devices.incomplete, ...this.#common.incompleteFor(node)];
     if (pools.length === 0 && incomplete.length === 0) return;
     const list = this.#index.listDevices(pools);
     const inUse = noDevicesInUse(list);
-    takeDevices(list, inUse, takenById(node.devices?.held ?? [], list), 1);
+    takeDevices(list, inUse, takenById(node.devices.held, list), 1);
     this.#seats.set(slot, { node, list, inUse, incomplete, commonVersion: -1, holdings: new Map(), shared: new Map() });
   }
 

@@ -47,7 +47,7 @@ function notInstalled(driver: string): FitReason {
 }
 
 /** Drivers that the pod needs, none of which may be missing. */
-function missingOn({ drivers = [] }: VolumeRules, { missingDrivers = [] }: NodeForVolumes): readonly string[] {
+function missingOn({ drivers = [] }: VolumeRules, { missingDrivers }: NodeForVolumes): readonly string[] {
   return drivers.filter((driver) => missingDrivers.includes(driver));
 }
 

@@ -9,7 +9,7 @@ const NO_LIMIT = 2 ** 40;
 
 interface Attaching {
   readonly allocatable: Resources;
-  readonly attachLimits?: AttachLimits;
+  readonly attachLimits: AttachLimits;
 }
 
 /** How many volumes of a driver a node can attach. */

@@ -1,4 +1,5 @@
 /** Builds the cloud view of a loop from the pools file and the nodes of the cluster. */
+import { arePublished } from '../../domain/devices.ts';
 import { NO_BLOCKS } from '../../domain/group-blocks.ts';
 import { parseProviderId } from '../../azure/arm/resource-ids.ts';
 import { nodeGroupOptionsOf } from '../../azure/rows/tags.ts';
@@ -184,7 +185,7 @@ function baseTemplate({ pool, nodes, podsByNode, region, names, nowMs }: PoolInp
 /** The node that a pool's template is made from. A file has no history: a ready node counts as ready for long enough. */
 function exemplaryOf(nodes: readonly Node[]): Node | undefined {
   const ready = nodes.filter((node) => exemplaryFromMs(node, []) !== undefined);
-  return ready.find(({ devices }) => devices !== undefined) ?? ready[0];
+  return ready.find(({ devices }) => arePublished(devices)) ?? ready[0];
 }
 
 /** A size made from the pool's own cpu and memory, for unknown VM sizes. */

@@ -9,8 +9,8 @@ describe('annotations of a node', () => {
     projectNode({ metadata: { name: 'n', annotations } }, createNodeProjection(new ResourceNames()));
 
   it.each([
-    ['nothing asks for it', {}, undefined],
-    ['another prefix', { 'cluster-autoscaler.kubernetes.io/delay-deletion': 'true' }, undefined],
+    ['nothing asks for it', {}, []],
+    ['another prefix', { 'cluster-autoscaler.kubernetes.io/delay-deletion': 'true' }, []],
     [
       'any value counts, in a stable order',
       { 'delay-deletion.cluster-autoscaler.kubernetes.io/log': '', 'delay-deletion.cluster-autoscaler.kubernetes.io/csi': 'false' },

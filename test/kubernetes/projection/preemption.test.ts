@@ -35,7 +35,7 @@ describe('the announcement that a machine is taken back', () => {
     ['a condition that is not known', condition('PreemptScheduled', { status: 'Unknown', message }), undefined],
     ['another condition', condition('RebootScheduled', { message }), undefined],
   ])('%s', (_name, given, deadlineMs) => {
-    const { preemption } = preemptionOf({ status: { conditions: [condition('Ready'), given] } }, new NoticesSeen(() => noticedAtMs));
+    const preemption = preemptionOf({ status: { conditions: [condition('Ready'), given] } }, new NoticesSeen(() => noticedAtMs));
     expect(preemption).toEqual(deadlineMs === undefined ? undefined : { noticedAtMs, deadlineMs, notice: given.type });
   });
 
@@ -48,7 +48,7 @@ describe('the announcement that a machine is taken back', () => {
     ['the same for another reason', { key: 'cloudprovider.azure.microsoft.com/draining', value: 'maintenance' }, false],
     ['that of a repair', { key: 'remediator.kubernetes.azure.com/unschedulable', value: 'true' }, false],
   ])('%s', (_name, taint, expected) => {
-    expect(preemptionOf({ spec: { taints: [taint] } }, new NoticesSeen(() => noticedAtMs)).preemption?.deadlineMs).toBe(
+    expect(preemptionOf({ spec: { taints: [taint] } }, new NoticesSeen(() => noticedAtMs))?.deadlineMs).toBe(
       expected ? noticedAtMs + 30_000 : undefined,
     );
   });
@@ -57,8 +57,8 @@ describe('the announcement that a machine is taken back', () => {
     const future = '2036-01-05T10:00:02Z';
     const seen = new NoticesSeen(() => noticedAtMs);
     const given = { status: { conditions: [condition('PreemptScheduled', { lastTransitionTime: future })] } };
-    expect(preemptionOf(given, seen).preemption).toMatchObject({ noticedAtMs, deadlineMs: noticedAtMs + 30_000 });
-    expect(preemptionOf({ spec: { taints: [{ ...DRAINING, timeAdded: future }] } }, seen).preemption).toMatchObject({ noticedAtMs });
+    expect(preemptionOf(given, seen)).toMatchObject({ noticedAtMs, deadlineMs: noticedAtMs + 30_000 });
+    expect(preemptionOf({ spec: { taints: [{ ...DRAINING, timeAdded: future }] } }, seen)).toMatchObject({ noticedAtMs });
   });
 
   it.each<[string, NodeJson]>([
@@ -67,7 +67,7 @@ describe('the announcement that a machine is taken back', () => {
   ])('without a time of its own counts from when it was first seen: %s', (_what, given) => {
     let nowMs = noticedAtMs;
     const seen = new NoticesSeen(() => nowMs);
-    const look = (uid: string, json: NodeJson) => preemptionOf({ ...json, metadata: { uid } }, seen).preemption;
+    const look = (uid: string, json: NodeJson) => preemptionOf({ ...json, metadata: { uid } }, seen);
     expect(look('a', given)).toMatchObject({ noticedAtMs, deadlineMs: noticedAtMs + 30_000 });
     nowMs += 20_000;
     expect(look('a', given)).toMatchObject({ noticedAtMs });

@@ -15,13 +15,13 @@ const shared = createNodeProjection(names);
 const DISABLED = 'cluster-autoscaler.kubernetes.io/scale-down-disabled';
 const KARPENTER = 'karpenter.sh/do-not-disrupt';
 
-it.each<[Readonly<Record<string, string>>, boolean, string | undefined]>([
-  [{}, false, undefined],
-  [{ [DISABLED]: 'true' }, true, undefined],
-  [{ [DISABLED]: 'True' }, false, undefined],
-  [{ [DISABLED]: '1' }, false, undefined],
+it.each<[Readonly<Record<string, string>>, boolean, string]>([
+  [{}, false, ''],
+  [{ [DISABLED]: 'true' }, true, ''],
+  [{ [DISABLED]: 'True' }, false, ''],
+  [{ [DISABLED]: '1' }, false, ''],
   [{ [KARPENTER]: 'true' }, true, 'karpenter.sh/do-not-disrupt: "true"'],
-  [{ [KARPENTER]: 'false' }, false, undefined],
+  [{ [KARPENTER]: 'false' }, false, ''],
   [{ [DISABLED]: 'false', [KARPENTER]: 'true' }, true, 'karpenter.sh/do-not-disrupt: "true"'],
   [{ [KARPENTER]: '4h' }, true, 'karpenter.sh/do-not-disrupt: "4h" from its start, which is not known yet'],
 ])('a node that says %j is kept: %s', (annotations, kept, because) => {

@@ -93,8 +93,8 @@ describe('among other nodes', () => {
 describe('a node that its platform has put to sleep', () => {
   it.each([
     ['True', true],
-    ['False', undefined],
-    ['Unknown', undefined],
+    ['False', false],
+    ['Unknown', false],
   ])('with the condition Suspended=%s', (status, suspended) => {
     const json = nodeJson('n');
     const conditions = [...(json.status?.conditions ?? []), { type: 'Suspended', status }];

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { ObjectJson } from '../../../src/kubernetes/api/core-json.ts';
 import { ReflectedCluster, type Troubles } from '../../../src/kubernetes/views/cluster-tables.ts';
 import { type DevicePool, usualPools } from '../../../src/domain/devices.ts';
+import { UNREMARKABLE } from '../../../src/domain/node.ts';
 import { ResourceNames } from '../../../src/domain/resources.ts';
 import { claimTemplate, deviceClass, gpus, gpuSlice, ownClaim, resourceClaim, sharedClaim } from '../../support/device-objects.ts';
 
@@ -52,7 +53,7 @@ describe('devices that drivers publish', () => {
     put('resourceslices', part('new-2', 2, 2, ['b']));
     expect(names()).toEqual([]);
     for (const name of ['old', 'new-1', 'new-2']) drop('resourceslices', part(name, 1, 1, []));
-    expect(devicesOf('n-1')).toBeUndefined();
+    expect(devicesOf('n-1')).toEqual(UNREMARKABLE.devices);
   });
 
   it.each<[string, object | null | undefined, readonly string[], readonly string[]]>([

@@ -296,7 +296,7 @@ describe('leftovers', () => {
     expect(freed).toEqual(row.freed ? ['g-0'] : []);
     const after = cluster.nodes.get('g-0');
     expect(after?.unschedulable).toBe(row.cordoned);
-    if (row.freed) expect([after?.taints, after?.deletionOwner]).toEqual([[], undefined]);
+    if (row.freed) expect([after?.taints, after?.deletionOwner]).toEqual([[], '']);
     expect(cluster.events.map((event) => event.reason)).toEqual(row.freed ? ['ClusterAutoscalerCleanup'] : []);
   });
 

@@ -94,9 +94,8 @@ describe('a deletion taint that another writer takes away', () => {
   const change = (world: ReturnType<typeof setUp>, how: 'removed' | 'foreign'): void => {
     const node = world.cluster.nodes.get('g-0');
     if (node === undefined) throw new Error('there is no node g-0');
-    const { deletionOwner: _ours, ...bare } = node;
     const foreign = { ...node, deletionOwner: 'other/7' };
-    world.cluster.nodes.set('g-0', how === 'foreign' ? foreign : { ...bare, taints: [], unschedulable: false });
+    world.cluster.nodes.set('g-0', how === 'foreign' ? foreign : { ...node, taints: [], unschedulable: false, deletionOwner: '' });
   };
 
   it.each([

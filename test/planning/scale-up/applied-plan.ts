@@ -2,7 +2,7 @@
 import { nodeGroupId } from '../../../src/domain/ids.ts';
 import type { LoopState } from '../../../src/domain/loop-state.ts';
 import type { NodeGroup } from '../../../src/domain/node-group.ts';
-import type { Node } from '../../../src/domain/node.ts';
+import { type Node, UNREMARKABLE } from '../../../src/domain/node.ts';
 import type { ScaleUpPlan } from '../../../src/domain/plan.ts';
 import type { Pod } from '../../../src/domain/pod.ts';
 import { reduceIncrease, reduceObservation } from '../../../src/planning/state/loop-state.ts';
@@ -93,6 +93,7 @@ function joinedNode(group: NodeGroup, name: string, { index, nowMs }: { readonly
   const labels = { ...template.labels, ...(zone === undefined ? {} : { [ZONE]: zone }), [HOST]: name };
   const { taints, capacity, allocatable } = template;
   return {
+    ...UNREMARKABLE,
     name,
     uid: `uid-${name}`,
     providerId: `azure:///${name}`,

@@ -27,7 +27,7 @@ export const NODE_CHANGES = {
         warning: 'the annotation protects the node and its pods from being interrupted',
       },
     ],
-    apply: (world, { node }) => withNode(world, node, ({ disabledBecause: _why, ...rest }) => ({ ...rest, scaleDownDisabled: false })),
+    apply: (world, { node }) => withNode(world, node, (rest) => ({ ...rest, scaleDownDisabled: false, disabledBecause: '' })),
   }),
   'uncordon-node': kind<OfNode>({
     describe: ({ node }) => `uncordon node ${node}, which has room for its pods`,

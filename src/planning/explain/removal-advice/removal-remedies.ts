@@ -57,7 +57,7 @@ const DISABLED = 'cluster-autoscaler.kubernetes.io/scale-down-disabled';
 
 /** An unreadable node is disabled, too: no annotation of it helps. */
 function remediesForAnnotation({ name, disabledBecause }: Node): readonly RemovalRemedy[] {
-  const key = disabledBecause === undefined ? DISABLED : /^karpenter\.sh\/do-not-disrupt/.exec(disabledBecause)?.[0];
+  const key = disabledBecause === '' ? DISABLED : /^karpenter\.sh\/do-not-disrupt/.exec(disabledBecause)?.[0];
   return key === undefined ? [] : one({ kind: 'remove-node-annotation', node: name, key }, 1);
 }
 

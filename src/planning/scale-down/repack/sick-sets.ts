@@ -34,7 +34,7 @@ export function stopOfSickSet({ remove }: RepackSet, { observation, leaving }: S
     const node = observation.cluster.nodes.get(name);
     if (node === undefined || leaving.has(name)) continue;
     // guard: a node that is well again is not replaced
-    if (node.conditions?.some((each) => conditionText(each) === condition) !== true)
+    if (!node.conditions.some((each) => conditionText(each) === condition))
       return `node ${name} is well again: it shows ${condition ?? 'its condition'} no longer`;
     const stopped = sickNodeOf(name, observation)?.pool.stopped;
     if (stopped !== undefined) return stopped;

@@ -1,6 +1,6 @@
 /** The node that a group would add, for packing: with its daemon and static pods, in one variant per zone it may land in. */
 import type { NodeGroup } from '../../../domain/node-group.ts';
-import type { Node } from '../../../domain/node.ts';
+import { type Node, UNREMARKABLE } from '../../../domain/node.ts';
 import type { Pod } from '../../../domain/pod.ts';
 import type { FitReason } from '../../../domain/reasons.ts';
 import { largest, type ResourceNames } from '../../../domain/resources.ts';
@@ -129,6 +129,7 @@ function refusedByDevices({ shape }: EquivalenceGroup, { template, variants, com
 
 function templateNode(template: NodeTemplate, name: string, zone?: string): Node {
   return {
+    ...UNREMARKABLE,
     name,
     uid: name,
     providerId: '',
@@ -146,7 +147,7 @@ function templateNode(template: NodeTemplate, name: string, zone?: string): Node
     allocatable: template.allocatable,
     attachLimits: template.attachLimits,
     missingDrivers: template.missingDrivers,
-    ...(template.devicePools.length === 0 ? {} : { devices: { pools: template.devicePools, incomplete: [], held: [] } }),
+    devices: { ...UNREMARKABLE.devices, pools: template.devicePools },
     declaredFeatures: template.declaredFeatures,
     readiness: { ready: true, sinceMs: 0, reason: '' },
     scaleDownDisabled: false,

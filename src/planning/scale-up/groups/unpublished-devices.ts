@@ -15,7 +15,7 @@ import type { NodeTemplate } from '../../../domain/node-template.ts';
  */
 export function awaitsDevices({ devices }: Pick<Node, 'devices'>, { template }: Pick<NodeGroup, 'template'>): boolean {
   if (template === undefined || template.devicePools.length === 0) return false;
-  const published = poolsByDriver(devices?.pools ?? []);
+  const published = poolsByDriver(devices.pools);
   return [...poolsByDriver(template.devicePools)].some(([driver, pools]) => (published.get(driver) ?? 0) < pools);
 }
 
@@ -26,7 +26,7 @@ export function driversNeededBy(pods: readonly Pod[]): ReadonlySet<string> {
 
 /** The same for CSI drivers, which register a moment after their node turned ready, if pods need them. */
 export function awaitsDrivers(
-  { missingDrivers = [] }: Pick<Node, 'missingDrivers'>,
+  { missingDrivers }: Pick<Node, 'missingDrivers'>,
   { template }: Pick<NodeGroup, 'template'>,
   needed: ReadonlySet<string>,
 ): boolean {
@@ -69,6 +69,6 @@ function withConfirmedDevices(template: NodeTemplate, group: NodeGroup, newest: 
 }
 
 function withConfirmedDrivers(template: NodeTemplate, { missingDrivers }: Node): NodeTemplate {
-  if (missingDrivers === undefined) return template;
+  if (missingDrivers.length === 0) return template;
   return { ...template, missingDrivers: [...new Set([...template.missingDrivers, ...missingDrivers])] };
 }

@@ -120,7 +120,7 @@ function isBecomingReady(name: NodeName, group: NodeGroup, index: UpcomingNodesI
 
 /** Whether no VM runs behind the node, so that it cannot become ready until its instance is started. */
 function isStopped({ name, suspended }: Node, group: NodeGroup, { cloud }: Observation): boolean {
-  if (suspended === true) return true;
+  if (suspended) return true;
   const key = cloud.instanceOfNode.get(name);
   return instanceListFacts(group).deallocated.some((instance) => instance.key === key);
 }
