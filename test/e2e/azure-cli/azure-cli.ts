@@ -9,6 +9,8 @@ import { givenAzureCli } from './find-azure-cli.ts';
 const MAIN = resolve(import.meta.dirname, '..', '..', '..', 'src', 'cli', 'main.ts');
 /** Two minutes of Azure in two seconds: `az` polls every second at most. */
 const SPEED = 60;
+/** If this process has one, the program under test starts in a third of the time with it. */
+const COMPILE_CACHE = process.env['NODE_COMPILE_CACHE'] === undefined ? {} : { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] };
 /** What a person types once; the page about this client has the same lines. */
 const SIGN_IN = `
 az cloud register --name world --endpoint-resource-manager $AZURE_RESOURCE_MANAGER_ENDPOINT
@@ -67,6 +69,7 @@ export class AzureCli {
       HTTPS_PROXY: nowhere,
       HTTP_PROXY: nowhere,
       NO_PROXY: 'localhost,127.0.0.1',
+      ...COMPILE_CACHE,
       ...this.#variables,
       ...variables,
     };
