@@ -61,8 +61,11 @@ export interface Meeting {
 /** Of the emulator: what of its behaviour the meeting is about, and who else may sign in. */
 export type MeetingPlace = Pick<ArmEmulatorOptions, 'knobs' | 'clients'>;
 
-/** A pass of five minutes or longer. */
-const LONG_PASS_MS = 5 * 60_000;
+/** A pass in which nothing is expected within seconds, and one of which only the end counts. */
+const LONG_PASS_MS = 2 * 60_000;
+const VERY_LONG_PASS_MS = 20 * 60_000;
+/** How seldom is looked in the latter. */
+const SELDOM_MS = 60_000;
 /** How often a daemon observes. */
 export const LOOP_MS = 10_000;
 const DAEMON = { clientId: 'autoscaler', clientSecret: 'secret' };
@@ -138,7 +141,8 @@ export async function meet(rest: Partial<AzureOptions> = {}, spec: WorldSpec = S
     return view.groups.map(withTexts);
   };
   // A daemon observes every ten seconds; short passes look more often, since something is expected within them.
-  const pass = async (ms: number, lookEveryMs = ms >= LONG_PASS_MS ? LOOP_MS : 1_000): Promise<void> => {
+  const usually = (ms: number): number => (ms >= VERY_LONG_PASS_MS ? SELDOM_MS : ms >= LONG_PASS_MS ? LOOP_MS : 1_000);
+  const pass = async (ms: number, lookEveryMs = usually(ms)): Promise<void> => {
     // Only time completes a call whose response is delayed by the clock.
     const busy = (): string | undefined =>
       azure.inFlightCalls() > arm.delayedRequests() || arm.pendingRequests() > 0 ? 'requests are under way' : undefined;

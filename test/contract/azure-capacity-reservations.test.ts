@@ -50,7 +50,7 @@ describe('capacity reservation groups', () => {
     expect(reservations(m).map(({ group }) => group)).toEqual(['crg', 'crg']);
     expect(m.group('one').template?.reservations).toEqual([reservations(m)[0]?.name]);
     expect(m.group('wide').template?.reservations).toEqual(reservations(m).map(({ name }) => name));
-    expect(m.group('spot').template?.reservations).toBeUndefined();
+    expect(m.group('spot').template?.reservations).toEqual([]);
     expect(reads(m)).toBe(2);
     const { groups } = m.azure.observe(aCluster(), m.clock.now());
     const instances = groups.flatMap((group) => group.instances ?? []).map(({ key }) => key);
