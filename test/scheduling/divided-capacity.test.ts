@@ -101,3 +101,14 @@ it.each([
   takeDevices(list, inUse, [{ place: 0, amounts: [] }], 1);
   expect(allocateDevices({ index, claims: [aDeviceClaim(1)], list, inUse })).toEqual(found);
 });
+
+it('counters of a device that claims share are returned by the last of them', () => {
+  const device = aDevice('a', { isDivided: true, consumes: [{ set: 'first', counters: { slots: 1 } }] });
+  const list = new DeviceIndex().listDevices([aDevicePool('n', [device], { counters: { first: { slots: 2 } } })]);
+  const inUse = noDevicesInUse(list);
+  const used = ([1, 1, -1, -1] as const).map((by) => {
+    takeDevices(list, inUse, [{ place: 0, amounts: [] }], by);
+    return inUse.used[0];
+  });
+  expect(used).toEqual([1, 1, 1, 0]);
+});

@@ -26,7 +26,7 @@ export function takeDevices(list: DeviceList, { taken, used, had }: DevicesInUse
     for (const [index, { at }] of (list.parts[place] ?? []).entries()) had[at] = (had[at] ?? 0) + by * (amounts[index] ?? 0);
     const before = taken[place] ?? 0;
     taken[place] = before + by;
-    if (before + by > 1 || (before === 1 && by === 1)) continue;
+    if (Math.max(before, before + by) > 1) continue;
     for (const { counter, amount } of list.uses[place] ?? []) used[counter] = (used[counter] ?? 0) + by * amount;
   }
 }
