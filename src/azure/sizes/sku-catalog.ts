@@ -2,6 +2,7 @@
  * The VM sizes of the region, reduced to what templates need and indexed by folded name. Must not know node groups or how the
  * list is read.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { createHash } from 'node:crypto';
 import type { ResourceSku } from '@azure/arm-compute';
 import { defined } from '../../lib/defined.ts';
@@ -88,7 +89,7 @@ export function renewCatalog(previous: SkuCatalog | undefined, next: SkuCatalog)
   if (previous.version === next.version) return { ...next, byName: previous.byName };
   const kept = [...next.byName].map(([name, sku]): [string, Sku] => {
     const before = previous.byName.get(name);
-    return [name, before !== undefined && JSON.stringify(before) === JSON.stringify(sku) ? before : sku];
+    return [name, before !== undefined && isDeepStrictEqual(before, sku) ? before : sku];
   });
   return { ...next, byName: new Map(kept) };
 }

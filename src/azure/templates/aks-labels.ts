@@ -3,6 +3,7 @@
  * guess (the state of a node's DNS, the variant of its image) is left out: a running node has it. Pure.
  * Idea: template.
  */
+import { isDeepStrictEqual } from 'node:util';
 import type { Labels } from '../../domain/labels.ts';
 import type { Node } from '../../domain/node.ts';
 import { AKS_PREFIX, withAksPrefix, WINDOWS_BUILD } from '../rows/pool-labels.ts';
@@ -193,6 +194,6 @@ export class ClusterLabels {
       }),
     );
     const before = this.#byOs.get(os);
-    return before !== undefined && JSON.stringify(before) === JSON.stringify(labelsNow) ? before : labelsNow;
+    return before !== undefined && isDeepStrictEqual(before, labelsNow) ? before : labelsNow;
   }
 }

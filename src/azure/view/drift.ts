@@ -3,6 +3,7 @@
  * difference while no operation runs is an error or will become one: any operation of AKS on the pool sets the capacity to
  * AKS's count. Must not know how to repair a difference; it only reports.
  */
+import { isDeepStrictEqual } from 'node:util';
 import type { NodeGroupId } from '../../domain/ids.ts';
 import type { Instance, NodeGroup } from '../../domain/node-group.ts';
 import type { CloudView } from '../../domain/observation.ts';
@@ -147,7 +148,7 @@ export class InventoryReporter {
       if (set === undefined || before?.tags === set.tags) continue;
       const problems = tagProblems(set.tags);
       this.#checkedTags.set(id, { tags: set.tags, problems });
-      const isNews = problems.length > 0 && JSON.stringify(problems) !== JSON.stringify(before?.problems);
+      const isNews = problems.length > 0 && !isDeepStrictEqual(problems, before?.problems);
       if (isNews) log.warn({ nodeGroup: id, problems }, 'Template tags of a group cannot be parsed and are ignored');
     }
   }

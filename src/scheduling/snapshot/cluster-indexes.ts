@@ -2,6 +2,7 @@
  * What the nodes and pods of a snapshot take, in every index at once: room, rules between pods, devices. Each change here is undone by its
  * opposite. Must not know forks.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { NAMESPACE_NAME } from '../../domain/labels.ts';
 import type { Node } from '../../domain/node.ts';
 import type { ClusterView } from '../../domain/observation.ts';
@@ -31,7 +32,7 @@ function sameNamespaces(left: ClusterView['namespaces'], right: ClusterView['nam
   if (left.size !== right.size) return false;
   for (const [name, labels] of left) {
     const other = right.get(name);
-    if (other !== labels && (other === undefined || JSON.stringify(other) !== JSON.stringify(labels))) return false;
+    if (other !== labels && (other === undefined || !isDeepStrictEqual(other, labels))) return false;
   }
   return true;
 }
