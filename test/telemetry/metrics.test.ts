@@ -163,7 +163,7 @@ describe('the names of the Cluster Autoscaler', () => {
       gpu('listed', { accelerator: 'nvidia-tesla-v100' }, { 'nvidia.com/gpu': 'sku' }),
       gpu('aks', { 'kubernetes.azure.com/accelerator': 'nvidia', accelerator: 'nvidia' }, { 'nvidia.com/gpu': 'sku' }),
       gpu('tagged', {}, { 'amd.com/gpu': 'tag' }),
-      gpu('lying', { accelerator: 'nvidia' }, {}),
+      gpu('lying', { accelerator: 'nvidia' }, { cpu: 'sku' }),
       gpu('plain', {}, { cpu: 'sku' }),
     ];
     const observation = anObservation(groups, aCluster());
