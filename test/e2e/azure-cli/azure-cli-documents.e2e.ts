@@ -55,6 +55,7 @@ const OF_SET = '-g NODE_RESOURCE_GROUP -n SCALE_SET';
 const SHORT: readonly (readonly [form: RegExp, more: string])[] = [
   [/^az aks nodepool scale$/, `${OF_POOL} --node-count 2`],
   [/^az aks nodepool show/, OF_POOL],
+  [/^az aks nodepool upgrade --node-image-only$/, OF_POOL],
   [/^az aks get-credentials$/, '-g GROUP -n CLUSTER --file credentials'],
   [/^az vmss list-instances$/, OF_SET],
   [/^az vmss get-instance-view$/, `${OF_SET} --instance-id 0`],
