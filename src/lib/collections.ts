@@ -45,6 +45,12 @@ export function rotate<Item>(items: readonly Item[], by: number): readonly Item[
   return [...items.slice(first), ...items.slice(0, first)];
 }
 
+/** Whether both are the same objects and values in the same order, or both are absent. */
+export function sameItems(left: readonly unknown[] | undefined, right: readonly unknown[] | undefined): boolean {
+  if (left === undefined || right === undefined) return left === right;
+  return left.length === right.length && left.every((item, at) => item === right[at]);
+}
+
 /** Below this size, entries without a value are kept. */
 const FEW = 1_000;
 

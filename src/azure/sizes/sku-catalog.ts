@@ -2,8 +2,8 @@
  * The VM sizes of the region, reduced to what templates need and indexed by folded name. Must not know node groups or how the
  * list is read.
  */
-import { isDeepStrictEqual } from 'node:util';
 import { createHash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import type { ResourceSku } from '@azure/arm-compute';
 import { defined } from '../../lib/defined.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';

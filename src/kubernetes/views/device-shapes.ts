@@ -26,6 +26,7 @@ import type {
   ResourceClaim,
   Slice,
 } from '../projection/devices.ts';
+import { sameItems } from '../../lib/collections.ts';
 import { defined } from '../../lib/defined.ts';
 
 export interface DeviceTables {
@@ -291,10 +292,6 @@ export class DeviceShapes {
 
 function wantsDevices({ deviceClaims, requests }: PodShape, { named }: DeviceClaimInput): boolean {
   return deviceClaims !== undefined || named.some(({ own }) => (requests[own] ?? 0) > 0);
-}
-
-function sameItems(left: readonly unknown[] = [], right: readonly unknown[] = []): boolean {
-  return left.length === right.length && left.every((item, at) => item === right[at]);
 }
 
 function vectorOf(own: number): Resources {

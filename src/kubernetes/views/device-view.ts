@@ -31,6 +31,7 @@ import {
 import { Table } from '../watch/object-table.ts';
 import type { Source } from '../watch/reflector-options.ts';
 import { DeviceShapes, type Claiming, type DeviceTables, type NamedDevices } from './device-shapes.ts';
+import { sameItems } from '../../lib/collections.ts';
 import { compareText, compareBy } from '../../lib/comparison.ts';
 
 /** Holds the index over the tables and rebuilds it after they changed. */
@@ -271,10 +272,6 @@ function heldByPool(claims: Iterable<ResourceClaim>): ReadonlyMap<string, readon
   }
   for (const all of held.values()) all.sort(compareBy(heldDeviceId));
   return held;
-}
-
-function sameItems(left: readonly unknown[], right: readonly unknown[]): boolean {
-  return left.length === right.length && left.every((item, at) => item === right[at]);
 }
 
 function isSame(left: Claiming, right: Claiming): boolean {

@@ -147,20 +147,30 @@ export async function deviceChecks(
   pools: readonly Pick<DiagnosedPool, 'name' | 'agentPool' | 'devices'>[],
   signal: AbortSignal,
 ): Promise<readonly Check[]> {
-  const declaring = new Map(pools.flatMap(({ name, agentPool = name, devices }) => (devices === undefined ? [] : [[agentPool, devices]])));
-  if (declaring.size === 0) return [];
+  const declaring = pools.flatMap(({ name, agentPool = name, devices }) => (devices === undefined ? [] : [{ agentPool, devices }]));
+  if (declaring.length === 0) return [];
   try {
     const published = await diagnosis.publishedDevices(signal);
-    return [...declaring].map(([pool, declared]) => deviceCheck(pool, declared, published.get(pool) ?? new Map()));
+    return [...Map.groupBy(declaring, ({ agentPool }) => agentPool)].map(([pool, sizes]) =>
+      deviceCheck(
+        pool,
+        sizes.map(({ devices }) => devices),
+        published.get(pool) ?? new Map(),
+      ),
+    );
   } catch (thrown) {
     return [skipped('config', `devices of nodes cannot be read: ${asAutoscalerError(thrown).message}`)];
   }
 }
 
-/** The first node that publishes others decides; a node without devices may be starting. */
-function deviceCheck(pool: string, declared: readonly DevicePool[], nodes: ReadonlyMap<string, readonly DevicePool[]>): Check {
+/**
+ * The first node that publishes others decides; a node without devices may be starting. `sizes` has what is declared for each size of the pool,
+ * and a node may be of any.
+ */
+function deviceCheck(pool: string, sizes: readonly (readonly DevicePool[])[], nodes: ReadonlyMap<string, readonly DevicePool[]>): Check {
   const shown = [...nodes].filter(([, pools]) => pools.length > 0);
-  const drivers = declared.map(({ driver }) => driver).join(', ');
+  const [declared = []] = sizes;
+  const drivers = [...new Set(sizes.flat().map(({ driver }) => driver))].join(', ');
   const [silent] = nodes.keys();
   if (silent === undefined) return ok('config', `devices of ${drivers} are declared for ${pool}, which has no node to compare them with`);
   if (shown.length === 0) {
@@ -168,8 +178,9 @@ function deviceCheck(pool: string, declared: readonly DevicePool[], nodes: Reado
     return warning('config', `${found}: once the newest has had its time to start, no further node is requested for them`, lookAt(silent));
   }
   for (const [node, real] of shown) {
-    const difference = describeUndeclared(declared, real);
-    if (difference === undefined) continue;
+    const differences = sizes.map((size) => describeUndeclared(size, real));
+    const [difference] = differences;
+    if (difference === undefined || differences.includes(undefined)) continue;
     const devices = JSON.stringify(declarationOf(declared, real));
     const instead = `Write this under the pool's nodeGroupOptions, which wins over a tag: devices: ${devices}`;
     return warning(

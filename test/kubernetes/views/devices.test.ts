@@ -183,6 +183,22 @@ describe('devices that drivers publish', () => {
     ).toEqual([['gpu.example.com/n-1/gpu-0']]);
   });
 
+  it('are known of a bound pod once its claim shows them, also if it may only look at them', () => {
+    const status = { phase: 'Running', resourceClaimStatuses: [{ name: 'gpu', resourceClaimName: 'p-gpu' }] };
+    const claim = { on: 'n-1', owner: 'uid-p', devices: ['gpu-0'], admin: true };
+    const { cluster, put } = clusterOf({
+      ...KINDS,
+      nodes: [node('n-1')],
+      pods: [pod('p', { nodeName: 'n-1', ...ownClaim('one') }, status)],
+      resourceslices: [gpuSlice('n-1', 4)],
+      resourceclaims: [resourceClaim('p-gpu', { owner: 'uid-p' })],
+    });
+    const held = () => cluster.views().podsByNode.get('n-1')?.[0]?.heldDevices;
+    expect(held()).toBeUndefined();
+    put('resourceclaims', resourceClaim('p-gpu', claim));
+    expect(held()).toEqual([]);
+  });
+
   it('cost nothing where nothing changes: the same view comes out again', () => {
     const { cluster, put } = clusterOf({
       ...KINDS,

@@ -96,6 +96,24 @@ describe('doctor and devices that are declared', () => {
     expect(await checked(DECLARED, nodes)).toMatchObject([{ status, message }]);
   });
 
+  it('takes a node of a pool with several sizes for one of any of them', async () => {
+    const sizes = [DECLARED, [{ ...DECLARED[0], count: 2 }]].map((written, at) => ({
+      name: `gpu/size-${at}`,
+      agentPool: 'gpu',
+      devices: declared(written),
+    }));
+    const published = (count: number) => ({
+      publishedDevices: () => Promise.resolve(new Map([['gpu', new Map([['gpu-0', real(count)]])]])),
+    });
+    for (const count of [2, 4])
+      expect(await deviceChecks(published(count), sizes, NEVER)).toMatchObject([
+        { status: 'ok', message: expect.stringContaining('are those that') },
+      ]);
+    expect(await deviceChecks(published(3), sizes, NEVER)).toMatchObject([
+      { status: 'warning', message: expect.stringContaining(`4 devices of ${DRIVER} are declared, and a node publishes 3`) },
+    ]);
+  });
+
   it('reads nothing where none are declared, and says why if the API server refuses', async () => {
     const refuses = { publishedDevices: () => Promise.reject(new Error('resourceslices is forbidden')) };
     expect(await deviceChecks(refuses, [{ name: 'gpu', agentPool: 'gpu' }], NEVER)).toEqual([]);

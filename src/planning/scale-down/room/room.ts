@@ -1,7 +1,8 @@
 /**
- * Room on a node that stays: a pod of a DaemonSet waits for its full node, or a running pod for its new size (a deferred resize), and others may be
- * moved, or the pod itself, if it comes back with that size. The fewest pods are chosen by the rules of a drain, each has a place by simulation, or one node is requested for them first. Nothing is
- * remembered but a closure of the node, which grows: no pod is moved twice within an hour, over restarts, too. Pure. Must not know how a pod is evicted.
+ * Room on a node that stays: a pod of a DaemonSet waits for its full node, or a running pod for its new size (a deferred resize), and others
+ * may be moved, or the pod itself, if it comes back with that size. The fewest pods are chosen by the rules of a drain. Each has a place by
+ * simulation, or one node is requested for them first. Nothing is remembered but a closure of the node, which grows: no pod is moved twice
+ * within an hour, over restarts, too. Pure. Must not know how a pod is evicted.
  */
 import { podName, type NodeGroupId, type NodeName } from '../../../domain/ids.ts';
 import type { NodeGroup } from '../../../domain/node-group.ts';
