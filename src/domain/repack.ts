@@ -82,6 +82,13 @@ export function keptConditions(pools: readonly { readonly options: { readonly si
 /** Where the rules say nothing else. */
 export const USUAL_SICK_LIMITS = { maximum: 1, breakerPercent: 20 };
 
+/** What the tag of sick nodes may say. The same objects for the same texts. */
+export const PRESET_SICK_RULES: Readonly<Record<string, SickNodeRules>> = {
+  aks: { conditions: SICK_PRESETS.aks, ...USUAL_SICK_LIMITS },
+  gpu: { conditions: SICK_PRESETS.gpu, ...USUAL_SICK_LIMITS },
+  'aks,gpu': { conditions: [...SICK_PRESETS.aks, ...SICK_PRESETS.gpu], ...USUAL_SICK_LIMITS },
+};
+
 interface RepackedNode {
   readonly node: NodeName;
   readonly group: NodeGroupId;

@@ -268,7 +268,7 @@ describe('the page says', () => {
         memoryBytes: 13 * 2 ** 30,
         taints: [],
         cautions: ['The devices that are declared for it do not count, since a node has shown others: gpu.nvidia.com has 2, not 4'],
-        devices: '2 of gpu.nvidia.com',
+        devices: '2 devices of gpu.nvidia.com, 4 devices of net.example.com that several nodes reach (3 with claims)',
         labels: {},
       },
       headroom: [
@@ -306,7 +306,9 @@ describe('the page says', () => {
       /Health\s+general-3 is sick: XIDErrors=True[^]*Stopped\s+2 instances[^]*Placement\s+Azure's score/,
     );
     await screenshot(tab, 'state-headroom', false);
-    expect(await tab.locator('.sheet').innerText()).toMatch(/Devices\s+2 of gpu.nvidia.com/);
+    expect(await tab.locator('.sheet').innerText()).toMatch(
+      /Devices\s+2 devices of gpu.nvidia.com, 4 devices of net.example.com that several nodes reach \(3 with claims\)/,
+    );
     await tab.goto(`${url}/#node/general-4`);
     await expect.poll(() => tab.locator('.sheet').innerText()).toMatch(/It is stopped[^]*Pool\s+general[^]*Stopped since/);
     expect(await tab.locator('.sheet').innerText()).not.toMatch(/Requested|Removable/);

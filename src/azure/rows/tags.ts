@@ -6,7 +6,7 @@
 import type { NodeGroupOptions } from '../../domain/node-group.ts';
 import { MAX_CLUSTER_NODES } from '../../domain/platform-limits.ts';
 import { parseQuantity } from '../../domain/quantity.ts';
-import { SICK_PRESETS, type SickNodeRules, USUAL_SICK_LIMITS } from '../../domain/repack.ts';
+import { PRESET_SICK_RULES } from '../../domain/repack.ts';
 import type { Taint, TaintEffect } from '../../domain/taints.ts';
 import { defined } from '../../lib/defined.ts';
 import { parseDurationMs } from '../../lib/duration.ts';
@@ -230,7 +230,7 @@ export function optionTagsOf(tags: Tags): NodeGroupOptions {
     const flag = FLAGS[name];
     const isSet = parseBoolean(text);
     if (flag !== undefined && isSet !== undefined) options[flag] = isSet;
-    const rules = name === 'sicknodes' ? PRESET_RULES[text.toLowerCase().replaceAll(/\s/g, '')] : undefined;
+    const rules = name === 'sicknodes' ? PRESET_SICK_RULES[text.toLowerCase().replaceAll(/\s/g, '')] : undefined;
     if (rules !== undefined) options.sickNodes = rules;
   }
   return options;
@@ -279,13 +279,6 @@ const FLAGS: Readonly<Record<string, FlagOption>> = {
   repack: 'repack',
   makeroom: 'makeRoom',
   deallocate: 'deallocate',
-};
-
-/** What the tag of sick nodes may say. The same objects for the same texts. */
-const PRESET_RULES: Readonly<Record<string, SickNodeRules>> = {
-  aks: { conditions: SICK_PRESETS.aks, ...USUAL_SICK_LIMITS },
-  gpu: { conditions: SICK_PRESETS.gpu, ...USUAL_SICK_LIMITS },
-  'aks,gpu': { conditions: [...SICK_PRESETS.aks, ...SICK_PRESETS.gpu], ...USUAL_SICK_LIMITS },
 };
 
 /** Accepts the texts that Go parses as a boolean, in any letter case. */
