@@ -83,7 +83,7 @@ const LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   page: [['page'], ['page/panels'], ['page/parts']],
   cache: [['cache/agents'], ['cache/table'], ['cache']],
   azure: [
-    ['azure', 'azure/doctor'],
+    ['azure'],
     ['azure/stops'],
     ['azure/view', 'azure/writes'],
     ['azure/inventory', 'azure/templates'],
@@ -115,7 +115,7 @@ const LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['tools/explain'],
     ['tools/plan', 'tools/doctor'],
     ['tools/plan/report'],
-    ['tools/plan/files'],
+    ['tools/plan/files', 'tools/doctor/azure'],
   ],
   'world/commands': [
     ['world/commands/demo', 'world/commands/emulate', 'world/commands/record', 'world/commands/lab'],

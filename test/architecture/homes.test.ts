@@ -4,7 +4,7 @@ import { codeOf, sources } from './sources.ts';
 
 /** Packages with one home each. */
 const PACKAGE_HOMES: readonly { readonly pattern: RegExp; readonly homes: readonly string[] }[] = [
-  { pattern: /^@azure/, homes: ['azure/'] },
+  { pattern: /^@azure/, homes: ['azure/', 'tools/doctor/azure/'] },
   { pattern: /^@kubernetes\/client-node$/, homes: ['kubernetes/'] },
   { pattern: /^undici$/, homes: ['kubernetes/', 'world/commands/demo/'] },
   { pattern: /^@redis\/client$/, homes: ['store/redis/'] },

@@ -10,7 +10,7 @@ const MAIN_FILES: Readonly<Record<string, string>> = {
   'page/parts': 'parts.tsx',
   'api/served': 'api.ts',
   'azure/arm': 'arm-client.ts',
-  'azure/doctor': 'diagnosis.ts',
+  'tools/doctor/azure': 'diagnosis.ts',
   'azure/groups': 'registry.ts',
   'azure/prices': 'price-cache.ts',
   'azure/rows': 'scale-set.ts',

@@ -1,6 +1,6 @@
 /** Makes checks with fixes from what was read of Azure. Pure. */
-import type { AutoscaleRule, QuotaUsage, SignedIn, SubnetUsage, ReadResult } from '../../azure/doctor/diagnosis.ts';
-import type { DiagnosedPool, DiagnosedPools } from '../../azure/doctor/pool-diagnosis.ts';
+import type { AutoscaleRule, QuotaUsage, SignedIn, SubnetUsage, ReadResult } from './azure/diagnosis.ts';
+import type { DiagnosedPool, DiagnosedPools } from './azure/pool-diagnosis.ts';
 import { findSku, retirementWarnings, unavailableReason, type SkuCatalog } from '../../azure/sizes/sku-catalog.ts';
 import type { Config } from '../../config/types/config.ts';
 import { describeExcessiveMaximum, MAX_POOL_NODES } from '../../domain/platform-limits.ts';

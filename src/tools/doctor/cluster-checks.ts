@@ -1,5 +1,5 @@
 /** Checks of the cluster: permissions (decided by its own authorizer), disruption budgets, and rules that match nothing. */
-import type { DiagnosedPool, DiagnosedPools } from '../../azure/doctor/pool-diagnosis.ts';
+import type { DiagnosedPool, DiagnosedPools } from './azure/pool-diagnosis.ts';
 import type { KubernetesConfig, Config } from '../../config/types/config.ts';
 import { declarationOf, describeUndeclared } from '../../domain/declared-devices.ts';
 import type { DevicePool } from '../../domain/devices.ts';

@@ -1,9 +1,9 @@
 /** `doctor --experiment POOL`: what it does, what it costs, and when it refuses. Must not know how Azure is asked. */
-import { diagnoseAzure } from '../../azure/doctor/diagnosis.ts';
-import { findPool, refusalOf, type PoolBefore, type TestedPool } from '../../azure/doctor/experiment-pool.ts';
-import { createRawRequests, type RawRequests } from '../../azure/doctor/experiment-requests.ts';
-import type { ExperimentDeps, Fact } from '../../azure/doctor/experiment-watch.ts';
-import { measureReads, runExperiment } from '../../azure/doctor/experiment.ts';
+import { diagnoseAzure } from './azure/diagnosis.ts';
+import { findPool, refusalOf, type PoolBefore, type TestedPool } from './azure/experiment-pool.ts';
+import { createRawRequests, type RawRequests } from './azure/experiment-requests.ts';
+import type { ExperimentDeps, Fact } from './azure/experiment-watch.ts';
+import { measureReads, runExperiment } from './azure/experiment.ts';
 import { findSubscriptionAndRegion } from '../../azure/instance-metadata.ts';
 import { RetailPriceClient } from '../../azure/prices/retail-prices-api.ts';
 import { EXIT_FAILED, EXIT_OK, stopSignals, systemClock, type Terminal } from '../../cli/process/process.ts';

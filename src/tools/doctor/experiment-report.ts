@@ -1,7 +1,7 @@
 /** Prints the report of the experiment, for people and as JSON. It is made to be sent: it has no ids, names of resources or tokens. */
 import { defined } from '../../lib/defined.ts';
 import { shownText } from '../../lib/shown-text.ts';
-import type { Fact } from '../../azure/doctor/experiment-watch.ts';
+import type { Fact } from './azure/experiment-watch.ts';
 
 export interface ExperimentReport {
   readonly pool: { readonly name: string; readonly type: string; readonly vmSize: string } | undefined;

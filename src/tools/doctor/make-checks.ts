@@ -1,7 +1,7 @@
 /** Makes all checks in order. A check that cannot be made affects only itself and the checks that depend on it. */
-import { diagnoseAzure, type AzureDiagnosis } from '../../azure/doctor/diagnosis.ts';
+import { diagnoseAzure, type AzureDiagnosis } from './azure/diagnosis.ts';
 import { findSubscriptionAndRegion } from '../../azure/instance-metadata.ts';
-import type { DiagnosedPools } from '../../azure/doctor/pool-diagnosis.ts';
+import type { DiagnosedPools } from './azure/pool-diagnosis.ts';
 import { diagnoseKubernetes } from '../../kubernetes/diagnosis.ts';
 import type { Config } from '../../config/types/config.ts';
 import type { Clock } from '../../lib/clock.ts';

@@ -1,5 +1,5 @@
 /** Whether the public price list can be read. It is never a failure: without prices, only costs are unknown. */
-import type { DiagnosedPools } from '../../azure/doctor/pool-diagnosis.ts';
+import type { DiagnosedPools } from './azure/pool-diagnosis.ts';
 import { RetailPriceClient } from '../../azure/prices/retail-prices-api.ts';
 import type { Config } from '../../config/types/config.ts';
 import type { Clock } from '../../lib/clock.ts';

@@ -1,6 +1,6 @@
 /** Checks whether the identity may do what the configuration needs, from what was read of its roles. Pure. */
-import type { ReadResult, RoleGrant } from '../../azure/doctor/diagnosis.ts';
-import type { DiagnosedPool } from '../../azure/doctor/pool-diagnosis.ts';
+import type { ReadResult, RoleGrant } from './azure/diagnosis.ts';
+import type { DiagnosedPool } from './azure/pool-diagnosis.ts';
 import type { Config } from '../../config/types/config.ts';
 import { shell } from '../../lib/shown-text.ts';
 import { roleName, type RoleKey } from './azure-roles.ts';

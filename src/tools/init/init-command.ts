@@ -59,7 +59,7 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
   if (subscriptionId === undefined)
     throw configError('init needs --subscription ID, or ARM_SUBSCRIPTION_ID; az account show --query id prints it.');
   // Loaded only now: the SDKs are most of the program.
-  const { describeCluster } = await import('../../azure/doctor/cluster-description.ts');
+  const { describeCluster } = await import('../doctor/azure/cluster-description.ts');
   const options = { ...config.azure, subscriptionId, location: '', nodeResourceGroup: '' };
   const facts = await describeCluster({ options, clock: systemClock, metrics: createMetrics() }, AbortSignal.timeout(TIMEOUT_MS));
   const installation = planInstallation({ facts, subscriptionId, resourceGroup, clusterName });

@@ -2,7 +2,7 @@
  * What an installation in one cluster needs: the chart's values, custom roles with what its kinds of pools need and nothing else, and the
  * commands in order. Pure. Must not know how the cluster is read.
  */
-import type { AksCluster, ClusterPool } from '../../azure/doctor/cluster-description.ts';
+import type { AksCluster, ClusterPool } from '../doctor/azure/cluster-description.ts';
 import { withTags } from '../../domain/node-group.ts';
 import { shell } from '../../lib/shown-text.ts';
 import { AZURE_ROLES, roleDefinition, type RoleKey } from '../doctor/azure-roles.ts';

@@ -1,7 +1,7 @@
 /** What `doctor --experiment` measures, and that it deletes nothing that it did not make. */
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { newInstanceOf, noteSize, type Growth } from '../../../src/azure/doctor/experiment-watch.ts';
+import { newInstanceOf, noteSize, type Growth } from '../../../src/tools/doctor/azure/experiment-watch.ts';
 import { systemClock, type SignalSource } from '../../../src/cli/process/process.ts';
 import { defined } from '../../../src/lib/defined.ts';
 import { maskText } from '../../../src/tools/doctor/experiment-report.ts';

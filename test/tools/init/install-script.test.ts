@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import type { ClusterPool } from '../../../src/azure/doctor/cluster-description.ts';
+import type { ClusterPool } from '../../../src/tools/doctor/azure/cluster-description.ts';
 import { scriptOf } from '../../../src/tools/init/install-script.ts';
 import { planInstallation, type InstallationInput } from '../../../src/tools/init/installation.ts';
 import { HOSTILE_WORDS } from '../../support/hostile-words.ts';

@@ -2,17 +2,17 @@
  * One agent pool as the experiment reads and writes it, of either type: a scale set, or a pool of type VirtualMachines. A node is
  * added as the daemon adds it. Must not know the order of the experiment or what an answer means.
  */
-import { describeExcessiveMaximum, MAX_POOL_NODES } from '../../domain/platform-limits.ts';
-import { defined } from '../../lib/defined.ts';
-import { AutoscalerError } from '../../lib/errors.ts';
-import { shell } from '../../lib/shown-text.ts';
-import { AKS_API_VERSION, agentPoolId } from '../arm/agent-pool-api.ts';
-import { isRecord } from '../arm/error-bodies.ts';
-import type { AzureOptions } from '../arm/options.ts';
-import { parseAgentPool } from '../rows/agent-pool-list.ts';
-import { readAgentPool, type AgentPoolRow } from '../rows/agent-pool.ts';
-import { poolOf, readTags } from '../rows/tags.ts';
-import { readVmsPool, withSizeCount } from '../rows/vms-pool.ts';
+import { describeExcessiveMaximum, MAX_POOL_NODES } from '../../../domain/platform-limits.ts';
+import { defined } from '../../../lib/defined.ts';
+import { AutoscalerError } from '../../../lib/errors.ts';
+import { shell } from '../../../lib/shown-text.ts';
+import { AKS_API_VERSION, agentPoolId } from '../../../azure/arm/agent-pool-api.ts';
+import { isRecord } from '../../../azure/arm/error-bodies.ts';
+import type { AzureOptions } from '../../../azure/arm/options.ts';
+import { parseAgentPool } from '../../../azure/rows/agent-pool-list.ts';
+import { readAgentPool, type AgentPoolRow } from '../../../azure/rows/agent-pool.ts';
+import { poolOf, readTags } from '../../../azure/rows/tags.ts';
+import { readVmsPool, withSizeCount } from '../../../azure/rows/vms-pool.ts';
 import type { RawRequest, RawRequests, RawResponse } from './experiment-requests.ts';
 
 /** The version that the daemon's client of Compute uses. */

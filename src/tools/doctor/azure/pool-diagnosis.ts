@@ -1,21 +1,21 @@
 /** Reads the pools for `doctor` once, through the daemon's own registration. */
-import type { DevicePool } from '../../domain/devices.ts';
-import { describeBlock } from '../../domain/group-blocks.ts';
+import type { DevicePool } from '../../../domain/devices.ts';
+import { describeBlock } from '../../../domain/group-blocks.ts';
 import type { VirtualMachineScaleSet } from '@azure/arm-compute';
-import type { LogicalClock } from '../../cache/logical-clock.ts';
-import type { ArmCalls } from '../arm/arm-client.ts';
-import type { ArmClients } from '../arm/sdk-clients.ts';
-import type { AzureOptions } from '../arm/options.ts';
-import { readPages } from '../arm/pages.ts';
-import { blockAgainstChange, inputOfRows } from '../groups/group-rules.ts';
-import { registerGroups, type RegisteredGroup } from '../groups/registry.ts';
-import { agentPoolPages, type ListedAgentPool } from '../rows/agent-pool-list.ts';
-import { projectAgentPool, type AgentPoolRow } from '../rows/agent-pool.ts';
-import { projectScaleSet, type ScaleSetRow } from '../rows/scale-set.ts';
-import { defined } from '../../lib/defined.ts';
-import { nodeGroupOptionsOf, poolOf, unusedOptionNames, writePathTag } from '../rows/tags.ts';
-import { AKS_MAY_STOP, reasonAgainstStops } from '../stops/stop-rules.ts';
-import { readVmsPool, poolSizeRows, type VmsPool } from '../rows/vms-pool.ts';
+import type { LogicalClock } from '../../../cache/logical-clock.ts';
+import type { ArmCalls } from '../../../azure/arm/arm-client.ts';
+import type { ArmClients } from '../../../azure/arm/sdk-clients.ts';
+import type { AzureOptions } from '../../../azure/arm/options.ts';
+import { readPages } from '../../../azure/arm/pages.ts';
+import { blockAgainstChange, inputOfRows } from '../../../azure/groups/group-rules.ts';
+import { registerGroups, type RegisteredGroup } from '../../../azure/groups/registry.ts';
+import { agentPoolPages, type ListedAgentPool } from '../../../azure/rows/agent-pool-list.ts';
+import { projectAgentPool, type AgentPoolRow } from '../../../azure/rows/agent-pool.ts';
+import { projectScaleSet, type ScaleSetRow } from '../../../azure/rows/scale-set.ts';
+import { defined } from '../../../lib/defined.ts';
+import { nodeGroupOptionsOf, poolOf, unusedOptionNames, writePathTag } from '../../../azure/rows/tags.ts';
+import { AKS_MAY_STOP, reasonAgainstStops } from '../../../azure/stops/stop-rules.ts';
+import { readVmsPool, poolSizeRows, type VmsPool } from '../../../azure/rows/vms-pool.ts';
 
 export interface PoolDiagnosisDeps {
   readonly options: AzureOptions;

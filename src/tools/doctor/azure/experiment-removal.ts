@@ -1,5 +1,5 @@
 /** Deletes the instance that the experiment made, or says why it does not and which command does. Must not know what was measured. */
-import { asAutoscalerError } from '../../lib/errors.ts';
+import { asAutoscalerError } from '../../../lib/errors.ts';
 import type { SeenInstance } from './experiment-pool.ts';
 import type { RawResponse } from './experiment-requests.ts';
 import {

@@ -1,15 +1,15 @@
 /** What AKS knows about a cluster and its pools, read with the rights of the caller, for an installation. Must not know what is installed. */
-import type { Clock } from '../../lib/clock.ts';
-import { AutoscalerError } from '../../lib/errors.ts';
-import type { Metrics } from '../../telemetry/metrics.ts';
-import { ArmCalls } from '../arm/arm-client.ts';
-import { isRecord, jsonOf } from '../arm/error-bodies.ts';
-import type { AzureOptions } from '../arm/options.ts';
-import { RateLimits } from '../arm/rate-limits.ts';
-import { createClients, createCredential } from '../arm/sdk-clients.ts';
-import { projectAgentPool } from '../rows/agent-pool.ts';
-import { parseAgentPool } from '../rows/agent-pool-list.ts';
-import { VMS_POOL_TYPE, type PoolLimits } from '../rows/vms-pool.ts';
+import type { Clock } from '../../../lib/clock.ts';
+import { AutoscalerError } from '../../../lib/errors.ts';
+import type { Metrics } from '../../../telemetry/metrics.ts';
+import { ArmCalls } from '../../../azure/arm/arm-client.ts';
+import { isRecord, jsonOf } from '../../../azure/arm/error-bodies.ts';
+import type { AzureOptions } from '../../../azure/arm/options.ts';
+import { RateLimits } from '../../../azure/arm/rate-limits.ts';
+import { createClients, createCredential } from '../../../azure/arm/sdk-clients.ts';
+import { projectAgentPool } from '../../../azure/rows/agent-pool.ts';
+import { parseAgentPool } from '../../../azure/rows/agent-pool-list.ts';
+import { VMS_POOL_TYPE, type PoolLimits } from '../../../azure/rows/vms-pool.ts';
 
 export interface ClusterPool {
   readonly name: string;

@@ -2,7 +2,7 @@
  * The experiment of `doctor`: answers on a real pool what no recording of Azure shows. It adds one node, measures, and deletes
  * this node again, and nothing else. Must not know how facts are printed.
  */
-import { asAutoscalerError, AutoscalerError } from '../../lib/errors.ts';
+import { asAutoscalerError, AutoscalerError } from '../../../lib/errors.ts';
 import { listAll, type PoolReading, type SizeReading, type TestedPool } from './experiment-pool.ts';
 import type { RawRequest, RawResponse } from './experiment-requests.ts';
 import { removeOwnInstance, type Removal } from './experiment-removal.ts';

@@ -1,5 +1,5 @@
 /** Follows an operation of the experiment to its end, recognises its own instance, and words what was seen. Must not write anything. */
-import { isRecord } from '../arm/error-bodies.ts';
+import { isRecord } from '../../../azure/arm/error-bodies.ts';
 import type { SeenInstance, TestedPool } from './experiment-pool.ts';
 import type { ExperimentClock, RawRequests, RawResponse } from './experiment-requests.ts';
 

@@ -13,15 +13,15 @@ import {
   tlsPolicy,
   type PipelineResponse,
 } from '@azure/core-rest-pipeline';
-import type { Clock } from '../../lib/clock.ts';
-import { defined } from '../../lib/defined.ts';
-import { AutoscalerError } from '../../lib/errors.ts';
-import { jsonOf, readErrorBody } from '../arm/error-bodies.ts';
-import type { AzureOptions } from '../arm/options.ts';
-import { checkOrigin, parseAddress } from '../arm/request-addresses.ts';
-import { limitResponse } from '../arm/response-bodies.ts';
-import { createCredential } from '../arm/sdk-clients.ts';
-import { signInFailure } from '../arm/sign-in-errors.ts';
+import type { Clock } from '../../../lib/clock.ts';
+import { defined } from '../../../lib/defined.ts';
+import { AutoscalerError } from '../../../lib/errors.ts';
+import { jsonOf, readErrorBody } from '../../../azure/arm/error-bodies.ts';
+import type { AzureOptions } from '../../../azure/arm/options.ts';
+import { checkOrigin, parseAddress } from '../../../azure/arm/request-addresses.ts';
+import { limitResponse } from '../../../azure/arm/response-bodies.ts';
+import { createCredential } from '../../../azure/arm/sdk-clients.ts';
+import { signInFailure } from '../../../azure/arm/sign-in-errors.ts';
 
 /** One request. `path` is a path of ARM with its query, or the whole address of an operation as Azure returned it. */
 export interface RawRequest {

@@ -4,23 +4,23 @@
  * Must not know checks and their fixes.
  */
 import type { TokenCredential } from '@azure/core-auth';
-import { LogicalClock } from '../../cache/logical-clock.ts';
-import type { Clock } from '../../lib/clock.ts';
-import { asAutoscalerError, AutoscalerError } from '../../lib/errors.ts';
-import type { Metrics } from '../../telemetry/metrics.ts';
-import { listSkus } from '../agents/agents.ts';
-import { askPlacement } from '../agents/placement-agent.ts';
-import { ArmCalls } from '../arm/arm-client.ts';
-import { isRecord, jsonOf } from '../arm/error-bodies.ts';
-import type { ArmOperation } from '../arm/call-list.ts';
-import { RateLimits } from '../arm/rate-limits.ts';
-import { PageAddresses } from '../arm/request-addresses.ts';
-import { claimsOfToken, createClients, createCredential } from '../arm/sdk-clients.ts';
-import type { AzureOptions } from '../arm/options.ts';
+import { LogicalClock } from '../../../cache/logical-clock.ts';
+import type { Clock } from '../../../lib/clock.ts';
+import { asAutoscalerError, AutoscalerError } from '../../../lib/errors.ts';
+import type { Metrics } from '../../../telemetry/metrics.ts';
+import { listSkus } from '../../../azure/agents/agents.ts';
+import { askPlacement } from '../../../azure/agents/placement-agent.ts';
+import { ArmCalls } from '../../../azure/arm/arm-client.ts';
+import { isRecord, jsonOf } from '../../../azure/arm/error-bodies.ts';
+import type { ArmOperation } from '../../../azure/arm/call-list.ts';
+import { RateLimits } from '../../../azure/arm/rate-limits.ts';
+import { PageAddresses } from '../../../azure/arm/request-addresses.ts';
+import { claimsOfToken, createClients, createCredential } from '../../../azure/arm/sdk-clients.ts';
+import type { AzureOptions } from '../../../azure/arm/options.ts';
 import { readPools, type PoolDiagnosisDeps, type DiagnosedPools } from './pool-diagnosis.ts';
-import type { PlacementRow, SpotPlace } from '../sizes/placement-scores.ts';
-import type { SkuCatalog } from '../sizes/sku-catalog.ts';
-import { signInFailure } from '../arm/sign-in-errors.ts';
+import type { PlacementRow, SpotPlace } from '../../../azure/sizes/placement-scores.ts';
+import type { SkuCatalog } from '../../../azure/sizes/sku-catalog.ts';
+import { signInFailure } from '../../../azure/arm/sign-in-errors.ts';
 
 /** A value that was read, or why it could not be read. */
 export type ReadResult<Value> = { readonly value: Value } | { readonly error: AutoscalerError };
