@@ -1,6 +1,7 @@
 /** The page of supported versions: what the e2e suite was really run with (test/e2e/versions.json), and the sizes of measured clusters. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { usualMinor } from '../test/e2e/binaries.ts';
 import type { BigReport } from '../bench/big/big-report.ts';
 import type { SizingReport } from '../bench/sizing-reader.ts';
 
@@ -27,15 +28,15 @@ export function supportedVersionsDocument(root: string): string {
     '| --- | --- | --- | --- | --- | --- | --- |',
     ...newestFirst.map(([minor, run]) => row(minor, run, files)),
     '',
-    'Skipped tests render the chart with Helm, which only the build of the newest version contains.',
+    `Skipped tests render the chart with Helm, which only the build of ${usualMinor()} contains.`,
     '',
-    'To run a version again, or another one that has a module beside that of the newest version in `test/e2e/control-plane/`:',
+    `To run a version again, or another one that has a module beside that of ${usualMinor()} in \`test/e2e/control-plane/\`:`,
     '',
     '```',
     'npm run test:e2e -- --kubernetes 1.34',
     '```',
     '',
-    'The first run of a version builds its control plane from the published modules, with Go. The gate runs the newest version. AKS supports three',
+    `The first run of a version builds its control plane from the published modules, with Go. The gate runs ${usualMinor()}. AKS supports three`,
     'minor versions at a time: [its calendar](https://learn.microsoft.com/azure/aks/supported-kubernetes-versions).',
     '',
     'These differences are known. kube-scheduler 1.34 allocates devices of a pool whose driver has not published all of its slices yet, later ones wait, and the',
