@@ -111,8 +111,10 @@ export function describeSource(rule: SaidBy): string {
 export interface Said<Value> {
   readonly value: Value;
   readonly rule: SaidBy;
-  /** When the rule ends to hold, milliseconds since the epoch. */
+  /** When the rule ends to hold, or another one begins to decide the matter, milliseconds since the epoch. */
   readonly untilMs: number;
+  /** What holds after `untilMs` was not looked at: the rule may go on. */
+  readonly isOpen?: true;
   readonly zone: string;
   /** The rule begins to hold then: its minimum is prepared before. If absent, it holds already. */
   readonly fromMs?: number;

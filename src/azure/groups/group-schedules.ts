@@ -163,7 +163,8 @@ export function scheduledPauses(schedule: GroupSchedule | undefined): Pauses {
     direction,
     untilMs: said.untilMs,
     by: describeSource(said.rule),
-    reason: undefined,
+    // Of a rule without an end, only the next days are known.
+    reason: said.isOpen === true ? 'it may last longer' : undefined,
     problem: undefined,
   } as const;
   return { pauses: [own], unreadable };

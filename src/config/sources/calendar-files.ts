@@ -54,16 +54,30 @@ function eventsIn(lines: readonly string[]): readonly Event[] {
 
 /** undefined: the event is no whole day, or was called off. A text: why the file is refused. */
 function spanOf(event: Event): DateSpan | undefined | string {
-  const [first, end] = [dayOf(event.get('DTSTART')), dayOf(event.get('DTEND'))];
+  const replaced = dayOf(event.get('RECURRENCE-ID'));
+  // The day that is replaced is among those of the repeated event, and would hold.
+  if (replaced !== undefined) return `it has another event in place of a repeated one on ${replaced}; list its days one by one`;
+  const first = dayOf(event.get('DTSTART'));
   if (first === undefined || event.get('STATUS')?.toUpperCase() === 'CANCELLED') return undefined;
-  // The end of an event of whole days is the day after it.
-  const last = end === undefined || end <= first ? first : dayAfter(end, -1);
+  const last = lastDayOf(event, first);
+  const length = event.get('DURATION') ?? '';
+  if (last === undefined) return `the length of its event of ${first} is not whole days (${length})`;
   const repeats = event.get('RRULE');
-  if (repeats === undefined) return { first, last };
+  if (repeats === undefined && !event.has('RDATE')) return { first, last };
   // Holidays that move, such as "the fourth Thursday", are listed year by year in such files; others would be wrong days.
-  if (!/^FREQ=YEARLY(;INTERVAL=1)?$/i.test(repeats) || event.has('EXDATE'))
-    return `its event of ${first} repeats in a way that is not supported (${repeats}); list its days one by one`;
+  if (!/^FREQ=YEARLY(;INTERVAL=1)?$/i.test(repeats ?? '') || event.has('EXDATE') || event.has('RDATE'))
+    return `its event of ${first} repeats in a way that is not supported (${repeats ?? 'RDATE'}); list its days one by one`;
   return { first: first.slice(5), last: last.slice(5) };
+}
+
+/** The last whole day. undefined: the length is not understood. */
+function lastDayOf(event: Event, first: string): string | undefined {
+  // The end of an event of whole days is the day after it.
+  const end = dayOf(event.get('DTEND'));
+  const length = event.get('DURATION');
+  if (end !== undefined || length === undefined) return end === undefined || end <= first ? first : dayAfter(end, -1);
+  const [, number, unit = ''] = /^\+?P(\d{1,3})([DW])$/i.exec(length) ?? [];
+  return number === undefined ? undefined : dayAfter(first, Math.max(1, Number(number) * (unit.toUpperCase() === 'W' ? 7 : 1)) - 1);
 }
 
 function dayOf(written = ''): string | undefined {

@@ -46,14 +46,15 @@ export function scheduleOf(
   const rules = schedules.rules.filter((rule) => isRuleFor(rule, group.names));
   const { maintenance } = group;
   if (rules.length === 0 && maintenance === undefined) return undefined;
-  const now = holdingAt(rules, table, nowMs);
-  const limits = withEarlyMinimum(limitsAt(now, group), { rules, table, group, nowMs });
+  const moment = { rules, table, nowMs };
+  const now = holdingAt(moment);
+  const limits = withEarlyMinimum(limitsAt(now, group), { ...moment, group });
   return defined({
     ...limits,
     headroom: lastWord(now, 'headroom'),
     repack: lastWord(now, 'repack'),
     // guard: what keeps nodes longest is what is said of removals
-    scaleDown: lastToEnd(removalsOff(now, { rules, table, nowMs }), removalsOffByAks(maintenance, table, nowMs)),
+    scaleDown: lastToEnd(removalsOff(now, moment), removalsOffByAks(maintenance, table, nowMs)),
     // guard: while the hours of AKS are not known, nothing is removed where they matter
     hoursUnknown: maintenance !== undefined && schedules.aks?.known !== true ? (schedules.aks?.reason ?? NOT_READ) : undefined,
     pause: pauseOf(now),
@@ -61,33 +62,53 @@ export function scheduleOf(
   });
 }
 
-/** A rule that holds, and until when. */
-interface Holding {
-  readonly rule: ScheduleRule;
-  readonly untilMs: number;
+/** The rules that hold at a time, and until when each does. */
+interface Holding extends Moment {
+  readonly holding: readonly { readonly rule: ScheduleRule; readonly untilMs: number }[];
 }
 
-function holdingAt(rules: readonly ScheduleRule[], table: Timetable, atMs: number): readonly Holding[] {
-  return rules.flatMap((rule) => {
-    const span = spanAt(table.spans[rule.number - 1] ?? [], atMs);
+function holdingAt(moment: Moment): Holding {
+  const holding = moment.rules.flatMap((rule) => {
+    const span = spanAt(moment.table.spans[rule.number - 1] ?? [], moment.nowMs);
     return span === undefined ? [] : [{ rule, untilMs: span.endMs }];
   });
+  return { ...moment, holding };
 }
 
+/** `rules`: those that may decide the matter, if not all. */
 function lastWord<Matter extends keyof ScheduleStatements>(
-  holding: readonly Holding[],
+  { holding, ...moment }: Holding,
   matter: Matter,
+  decides: (rule: ScheduleRule) => boolean = () => true,
 ): Said<NonNullable<ScheduleStatements[Matter]>> | undefined {
-  const found = holding.findLast(({ rule }) => rule.says[matter] !== undefined);
+  const may = (rule: ScheduleRule): boolean => rule.says[matter] !== undefined && decides(rule);
+  const found = holding.findLast(({ rule }) => may(rule));
   const value = found?.rule.says[matter];
   if (found === undefined || value === undefined) return undefined;
-  return { value, rule: found.rule.number, untilMs: found.untilMs, zone: found.rule.zone };
+  const { rule, untilMs } = found;
+  const next = nextOf(moment, (other) => other.number > rule.number && may(other));
+  return { value, rule: rule.number, ...endOf(Math.min(untilMs, next?.startMs ?? untilMs), moment.table.toMs), zone: rule.zone };
+}
+
+/** The first of these rules to begin. */
+function nextOf({ rules, table, nowMs }: Moment, isOne: (rule: ScheduleRule) => boolean) {
+  return rules
+    .flatMap((rule) => {
+      const span = isOne(rule) ? (table.spans[rule.number - 1] ?? []).find(({ startMs }) => startMs > nowMs) : undefined;
+      return span === undefined ? [] : [{ rule, startMs: span.startMs }];
+    })
+    .toSorted((left, right) => left.startMs - right.startMs)[0];
+}
+
+/** An end within the times that are known, or the end of these. */
+function endOf(untilMs: number, knownToMs: number): Pick<Said<unknown>, 'untilMs' | 'isOpen'> {
+  return untilMs < knownToMs ? { untilMs } : { untilMs: knownToMs, isOpen: true };
 }
 
 type Limits = Pick<GroupSchedule, 'min' | 'max'>;
 
 /** Inside the limits of the pool; the maximum bounds the minimum. */
-function limitsAt(holding: readonly Holding[], { min: least, max: most }: ScheduledGroup): Limits {
+function limitsAt(holding: Holding, { min: least, max: most }: ScheduledGroup): Limits {
   const [min, max] = [lastWord(holding, 'min'), lastWord(holding, 'max')];
   // guard: a rule moves no limit of a pool outside of the pool's own
   const inside = (value: number): number => Math.min(Math.max(value, least), most);
@@ -111,7 +132,7 @@ function withEarlyMinimum(now: Limits, { rules, table, group, nowMs }: Moment & 
     const leadMs = group.bootMs + rule.aheadMs;
     const begins = (table.spans[rule.number - 1] ?? []).filter(({ startMs }) => startMs > nowMs && startMs <= nowMs + leadMs);
     for (const { startMs } of begins) {
-      const { min: then } = limitsAt(holdingAt(rules, table, startMs), group);
+      const { min: then } = limitsAt(holdingAt({ rules, table, nowMs: startMs }), group);
       if (then === undefined || then.rule !== rule.number || then.value <= (limits.min?.value ?? group.min)) continue;
       const early = { ...then, fromMs: startMs };
       const max = limits.max !== undefined && limits.max.value < then.value ? { ...limits.max, value: then.value } : limits.max;
@@ -121,35 +142,27 @@ function withEarlyMinimum(now: Limits, { rules, table, group, nowMs }: Moment & 
   return limits;
 }
 
-function pauseOf(holding: readonly Holding[]): Said<true> | undefined {
+function pauseOf(holding: Holding): Said<true> | undefined {
   const said = lastWord(holding, 'pause');
   return said?.value === true ? { ...said, value: true } : undefined;
 }
 
 /** A rule that says `off`, or rules that say `only` while none of them holds: then until the first of them begins. */
-function removalsOff(holding: readonly Holding[], { rules, table, nowMs }: Moment): Said<'off'> | undefined {
-  const said = lastWord(
-    holding.filter(({ rule }) => rule.says.scaleDown !== 'only'),
-    'scaleDown',
-  );
+function removalsOff(now: Holding, { rules, table, nowMs }: Moment): Said<'off'> | undefined {
+  const isWindow = ({ says }: ScheduleRule): boolean => says.scaleDown === 'only';
+  const said = lastWord(now, 'scaleDown', (rule) => !isWindow(rule));
   if (said?.value === 'off') return { ...said, value: 'off' };
-  const windows = rules.filter(({ says }) => says.scaleDown === 'only');
-  const [first] = windows;
+  const first = rules.find(isWindow);
   // guard: outside of the windows for removals nothing is removed
-  if (first === undefined || said?.value === 'on' || holding.some(({ rule }) => rule.says.scaleDown === 'only')) return undefined;
-  const next = windows
-    .flatMap((rule) => {
-      const span = (table.spans[rule.number - 1] ?? []).find(({ startMs }) => startMs > nowMs);
-      return span === undefined ? [] : [{ rule, startMs: span.startMs }];
-    })
-    .toSorted((left, right) => left.startMs - right.startMs)[0];
+  if (first === undefined || said?.value === 'on' || now.holding.some(({ rule }) => isWindow(rule))) return undefined;
+  const next = nextOf({ rules, table, nowMs }, (rule) => isWindow(rule) || rule.says.scaleDown === 'on');
   const { rule, startMs } = next ?? { rule: first, startMs: table.toMs };
-  return { value: 'off', rule: rule.number, untilMs: startMs, zone: rule.zone };
+  return { value: 'off', rule: isWindow(rule) ? rule.number : first.number, ...endOf(startMs, table.toMs), zone: rule.zone };
 }
 
 /** The hours of AKS, for groups that keep out of them, or the times between them. */
 function removalsOffByAks(maintenance: ScheduledGroup['maintenance'], { aks, aksToMs }: Timetable, nowMs: number): Said<'off'> | undefined {
-  const said = (untilMs: number) => ({ value: 'off', rule: 'maintenance', untilMs, zone: 'UTC' }) as const;
+  const said = (untilMs: number) => ({ value: 'off', rule: 'maintenance', ...endOf(untilMs, aksToMs), zone: 'UTC' }) as const;
   if (maintenance === undefined || aks === undefined) return undefined;
   if (maintenance === 'avoid') {
     // guard: nodes are not removed in the hours of AKS where these are avoided

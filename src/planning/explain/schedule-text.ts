@@ -46,8 +46,9 @@ function unknownHours(schedule: GroupSchedule | undefined): readonly string[] {
   return hoursUnknown === undefined ? [] : [`no removals, since AKS's maintenance windows are not known: ${hoursUnknown}`];
 }
 
-function timeOf({ fromMs, untilMs, zone }: Said<unknown>, nowMs: number): string {
-  return fromMs === undefined ? `until ${localText(untilMs, zone, nowMs)}` : `prepared for ${localText(fromMs, zone, nowMs)}`;
+function timeOf({ fromMs, untilMs, isOpen, zone }: Said<unknown>, nowMs: number): string {
+  if (fromMs !== undefined) return `prepared for ${localText(fromMs, zone, nowMs)}`;
+  return `${isOpen === true ? 'at least ' : ''}until ${localText(untilMs, zone, nowMs)}`;
 }
 
 /** One step to come of one pool. */

@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { describeBlock } from '../../../src/domain/group-blocks.ts';
+import { scheduledPauses } from '../../../src/azure/groups/group-schedules.ts';
 import { entriesWithoutGroup, pauseBlocks } from '../../../src/azure/groups/pauses.ts';
 import { NO_PAUSES, type Pause, type PauseDirection } from '../../../src/domain/ports/pauses.ts';
+import { scheduleOf } from '../../../src/domain/schedules/schedules.ts';
+import { schedulesOf } from '../../support/schedules.ts';
 
 const NAMES = ['aks-gpu-12345678-vmss', 'gpu'];
 const paused = (direction: PauseDirection, more: Partial<Pause> = {}): Pause => ({
@@ -67,6 +70,14 @@ describe('the blocks of pauses', () => {
     expect(both.removal?.code).toBe('paused');
     const all = pauseBlocks({ pauses: [], unreadable: [{ pool: undefined, problem: 'x' }] }, NAMES, 0);
     expect(describeBlock(all.removal)).toBe('removals wait, since the pause "_cluster" cannot be read: x');
+  });
+
+  it('of a rule without an end say that it may last longer', () => {
+    const group = { names: NAMES, min: 0, max: 9, bootMs: 0 };
+    const off = scheduledPauses(scheduleOf(schedulesOf('rules: [{scaleDown: off}]'), group, 0));
+    expect(describeBlock(pauseBlocks(off, NAMES, 0).removal)).toBe(
+      'removals are paused until 1970-01-11T00:00:00Z by schedule rule 1: it may last longer',
+    );
   });
 
   it.each([

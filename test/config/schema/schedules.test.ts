@@ -119,8 +119,28 @@ describe('an iCalendar file', () => {
       calendar('DTSTART;VALUE=DATE:20261126|RRULE:FREQ=YEARLY;BYMONTH=11;BYDAY=4TH'),
       'repeats in a way that is not supported',
     ],
+    ['with more dates of one event', calendar('DTSTART;VALUE=DATE:20261225|RDATE;VALUE=DATE:20271227'), 'is not supported (RDATE)'],
+    [
+      'with a yearly day that is moved once',
+      calendar('DTSTART;VALUE=DATE:20260501|RRULE:FREQ=YEARLY', 'RECURRENCE-ID;VALUE=DATE:20270501|DTSTART;VALUE=DATE:20270503'),
+      'it has another event in place of a repeated one on 2027-05-01',
+    ],
+    [
+      'with a length that is not whole days',
+      calendar('DTSTART;VALUE=DATE:20261225|DURATION:PT36H'),
+      'the length of its event of 2026-12-25 is not whole days (PT36H)',
+    ],
   ])('%s is refused', (_, ics, message) => {
     expect(errorsOf(file(ics)).join()).toContain(message);
+  });
+
+  it.each([
+    ['DURATION:P2D', '2026-12-26'],
+    ['DURATION:P1W', '2026-12-31'],
+    ['DURATION:P1D|DTEND;VALUE=DATE:20261228', '2026-12-27'],
+  ])('has the days of an event with %s', (length, last) => {
+    const [rule] = configOf(file(calendar(`DTSTART;VALUE=DATE:20261225|${length}`))).azure.schedules.rules;
+    expect(rule?.dates).toEqual([{ first: '2026-12-25', last }]);
   });
 
   it('leaves out events of an hour and those that were called off, and says so', () => {

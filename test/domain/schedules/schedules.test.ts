@@ -61,6 +61,30 @@ describe('rules that hold', () => {
     expect(found?.pool).toEqual({ names: GROUP.names, min: 1, max: 10 });
   });
 
+  it.each([
+    ['for the end of the rule', `{${DAYTIME}, max: 6}`, 'max', { rule: 1, untilMs: at('19:30') }],
+    ['for a later rule that decides then', `{max: 6}, {from: "14:00", to: "15:00", max: 8}`, 'max', { rule: 1, untilMs: at('14:00') }],
+    ['not for an earlier one', `{from: "14:00", to: "15:00", max: 8}, {${DAYTIME}, max: 6}`, 'max', { rule: 2, untilMs: at('19:30') }],
+    ['for a pause that is lifted', `{pause: true}, {from: "14:00", to: "15:00", pause: false}`, 'pause', { rule: 1, untilMs: at('14:00') }],
+    [
+      'for windows that are lifted before one begins',
+      `{from: "20:00", to: "06:00", scaleDown: only}, {from: "14:00", to: "15:00", scaleDown: on}`,
+      'scaleDown',
+      { rule: 1, untilMs: at('14:00') },
+    ],
+    ['a rule without an end is open', '{max: 6}', 'max', { rule: 1, untilMs: at('00:00', '2026-12-07'), isOpen: true }],
+    [
+      'windows of a far day are open',
+      '{dates: "2027-03-01", scaleDown: only}',
+      'scaleDown',
+      { rule: 1, untilMs: at('00:00', '2026-12-07'), isOpen: true },
+    ],
+  ] as const)('say until when: %s', (_, rules, matter, expected) => {
+    const found = scheduleOf(schedulesOf(`rules: [${rules}]`), GROUP, at('12:00'))?.[matter];
+    expect(found).toMatchObject(expected);
+    expect(found?.isOpen).toBe('isOpen' in expected ? true : undefined);
+  });
+
   it('are nothing without rules', () => {
     expect(scheduleOf(NO_SCHEDULES, GROUP, at('12:00'))).toBeUndefined();
   });

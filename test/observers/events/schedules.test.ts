@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { nodeGroupId } from '../../../src/domain/ids.ts';
 import type { GroupSchedule } from '../../../src/domain/schedule-rules.ts';
 import { scheduleOf } from '../../../src/domain/schedules/schedules.ts';
+import { describeSchedule } from '../../../src/planning/explain/schedule-text.ts';
 import { scheduleEvents } from '../../../src/observers/events/schedules.ts';
 import { limitChanges } from '../../../src/observers/events/limit-changes.ts';
 import { aCluster, aGroup, anObservation, START_MS } from '../../support/builders.ts';
@@ -41,4 +42,9 @@ it('one event says for which pools a rule begins or ends to decide something, wh
     'ScheduleRuleEnded: Schedule rule 1 decides nothing any more',
     'ScheduleRuleEnded: Schedule rule 2 decides nothing any more',
   ]);
+});
+
+it('of a rule without an end, it says until when it holds at least', () => {
+  const schedule = scheduleOf(schedulesOf('rules: [{max: 8}]'), { names: ['a'], min: 1, max: 10, bootMs: 0 }, START_MS);
+  expect(describeSchedule(schedule, START_MS)).toEqual(['max 8 at least until 2026-12-01 00:00 UTC by schedule rule 1']);
 });
