@@ -5,7 +5,8 @@ import { stoppedInstances, type Instance } from '../../src/domain/node-group.ts'
 import type { DeleteOutcome } from '../../src/domain/outcome.ts';
 import type { AzureOptions } from '../../src/azure/arm/options.ts';
 import { seededRandom } from '../../src/lib/random.ts';
-import { aCluster, aNode } from '../support/builders.ts';
+import { aCluster, aNode, START_MS } from '../support/builders.ts';
+import { schedulesOf } from '../support/schedules.ts';
 import { meet, SPEC, type Meeting } from '../azure/meeting.ts';
 import type { PoolSpec, WorldSpec } from '../../world/simulator/base/world-spec.ts';
 
@@ -186,6 +187,20 @@ describe('an increase of a group with stopped instances', () => {
     expect(await m.increase(m.group('general'), 2)).toMatchObject({ kind: 'accepted', target: 4, started: 1 });
     await m.pass(4 * MINUTE);
     expect(seen(m)).toEqual({ size: 4, running: 4, stopped: 0 });
+  });
+});
+
+describe('a start of stopped instances', () => {
+  it('that a pause overtakes while Azure is read is not sent', async () => {
+    const schedules = schedulesOf('rules: [{from: "00:06", to: "01:00", pause: true}]');
+    const m = await started({ ...ON, schedules });
+    await stop(m, 1);
+    await m.pass(START_MS + 6 * MINUTE - 5_000 - m.clock.now());
+    const match = { method: 'GET', pathGlob: '**/virtualMachines/*' };
+    m.arm.control.addFault({ id: 'slow', match, effect: { kind: 'delay', ms: 10_000 } });
+    const outcome = await m.drive(m.increase(m.group('general'), 1));
+    expect(outcome).toMatchObject({ kind: 'refused', busy: true, reason: expect.stringContaining('by schedule rule 1') });
+    expect(writes(m)).toEqual(['deallocate']);
   });
 });
 

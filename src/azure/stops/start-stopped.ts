@@ -16,7 +16,7 @@ import { allowedSize } from '../groups/pool-limit.ts';
 import type { RegisteredGroup } from '../groups/registry.ts';
 import type { InstanceRow } from '../rows/scale-set.ts';
 import { readEach } from '../writes/delete-backends.ts';
-import { busy, checkRequest } from '../writes/increase.ts';
+import { busy, checkPause, checkRequest } from '../writes/increase.ts';
 import { untilScaleSetWritable } from '../writes/pool-turn.ts';
 import { scaleSetState } from '../writes/resource-state.ts';
 import { isEffectUnknown, NO_ANSWER, readWriteAnswer, type WriteAnswer, type WriteDeps } from '../writes/write-context.ts';
@@ -81,9 +81,6 @@ async function startStopped(
   request: IncreaseRequest,
   signal: AbortSignal,
 ): Promise<number | AnsweredIncrease> {
-  const paused = deps.pausedBecause(group, 'increase');
-  // It may have begun while the write waited for its turn.
-  if (paused !== undefined) return busy(group, paused);
   // guard: after a failed start, new instances are created
   if (deps.stopped.startClosure(group.key) !== undefined) return 0;
   const wanted = deps.stopped.of(group.key).stopped.toSorted(compareBy(({ key }) => key));
@@ -92,6 +89,7 @@ async function startStopped(
   if (held !== undefined) return busy(group, describeBlock(held));
   try {
     const nodes = request.to - request.from;
+    await untilScaleSetWritable(deps, group.key, signal);
     const asked = deps.inventory.order.tick();
     await readAgain(deps, group, keysOf(wanted.slice(0, nodes)), signal);
     const refusal = checkStart(deps, group, request);
@@ -111,8 +109,10 @@ function checkStart(deps: WriteDeps, group: RegisteredGroup, request: IncreaseRe
   const view = deps.inventory.scaleSets.view(group.key);
   const { counted } = deps.stopped.of(group.key);
   const running = view?.target === undefined ? undefined : view.target - counted;
+  // guard: a start that waited for its turn obeys a pause
+  const paused = checkPause(deps, group);
   // guard: a start leaves the size at or below the maximum
-  return checkRequest({ ...group, ...deps.limitsOf(group) }, request, running);
+  return paused ?? checkRequest({ ...group, ...deps.limitsOf(group) }, request, running);
 }
 
 async function readAgain(deps: WriteDeps, group: RegisteredGroup, keys: readonly InstanceKey[], signal: AbortSignal): Promise<void> {
@@ -209,7 +209,6 @@ async function postStart(
 ): Promise<WriteAnswer> {
   const instanceIds = rows.map(({ value }) => value.instanceId);
   let answer: WriteAnswer | undefined;
-  await untilScaleSetWritable(deps, group.key, signal);
   await deps.calls.run({ operation: 'startInstances', resource: set }, signal, async () => {
     const poller = deps.clients.compute.virtualMachineScaleSets.start(deps.options.nodeResourceGroup, set, {
       // guard: a start names its instances; without names, Azure starts the whole set

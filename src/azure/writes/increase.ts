@@ -124,7 +124,7 @@ async function tryIncrease<Read extends SizeRead>(
 }
 
 /** A pause may have begun while the write waited for its turn. */
-function checkPause({ pausedBecause }: WriteDeps, group: RegisteredGroup): AnsweredIncrease | undefined {
+export function checkPause({ pausedBecause }: WriteDeps, group: RegisteredGroup): AnsweredIncrease | undefined {
   const reason = pausedBecause(group, 'increase');
   // guard: an increase that waited for its turn obeys a pause
   return reason === undefined ? undefined : busy(group, reason);

@@ -21,6 +21,7 @@ export const STOP_GUARDS: readonly GuardTable[] = [
       'which instances run is read before one of them is removed',
       { title: 'what was started counts although the rest could not be created', change: ["created.kind === 'accepted'", 'true'] },
       'after a failed start, new instances are created',
+      { title: 'a start that waited for its turn obeys a pause', change: ['checkPause(deps, group)', 'undefined'], row: 'overtakes' },
       {
         title: 'a start leaves the size at or below the maximum',
         change: ['checkRequest({ ...group, ...deps.limitsOf(group) }, request, running)', 'undefined'],
