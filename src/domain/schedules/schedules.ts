@@ -92,12 +92,12 @@ function lastWord<Matter extends keyof ScheduleStatements>(
 
 /** The first of these rules to begin. */
 function nextOf({ rules, table, nowMs }: Moment, isOne: (rule: ScheduleRule) => boolean) {
-  return rules
-    .flatMap((rule) => {
-      const span = isOne(rule) ? (table.spans[rule.number - 1] ?? []).find(({ startMs }) => startMs > nowMs) : undefined;
-      return span === undefined ? [] : [{ rule, startMs: span.startMs }];
-    })
-    .toSorted((left, right) => left.startMs - right.startMs)[0];
+  let next: { readonly rule: ScheduleRule; readonly startMs: number } | undefined;
+  for (const rule of rules) {
+    const span = isOne(rule) ? (table.spans[rule.number - 1] ?? []).find(({ startMs }) => startMs > nowMs) : undefined;
+    if (span !== undefined && span.startMs < (next?.startMs ?? Infinity)) next = { rule, startMs: span.startMs };
+  }
+  return next;
 }
 
 /** An end within the times that are known, or the end of these. */
