@@ -130,7 +130,7 @@ async function sendStart(
   const set = deps.inventory.scaleSets.get(group.key)?.value.name ?? group.key;
   const mutation = deps.stopped.begin('start', group.key, rows);
   try {
-    const answer = await postStart(deps, { group, set, rows }, signal);
+    const answer = await postStart(deps, { set, rows }, signal);
     deps.inventory.changes.noteIncrease(group.key);
     deps.log.info({ nodeGroup: group.id, instances: rows.length }, 'Stopped instances started');
     deps.tracker.follow({
@@ -204,7 +204,7 @@ function closeStarts(deps: WriteDeps, group: RegisteredGroup, instances: readonl
 
 async function postStart(
   deps: WriteDeps,
-  { group, set, rows }: { readonly group: RegisteredGroup; readonly set: string; readonly rows: readonly StoppedRow[] },
+  { set, rows }: { readonly set: string; readonly rows: readonly StoppedRow[] },
   signal: AbortSignal,
 ): Promise<WriteAnswer> {
   const instanceIds = rows.map(({ value }) => value.instanceId);

@@ -1,6 +1,7 @@
 /** Reports each pause when it begins and when it ends, and entries that cannot be read or that name no group. Must not know where entries are stored. */
 import type { LoopListener, LoopReport } from '../../domain/loop-report.ts';
-import { CLUSTER_KEY, type Pause, type PauseReader, type UnreadablePause } from '../../domain/ports/pauses.ts';
+import type { Observation } from '../../domain/observation.ts';
+import { CLUSTER_KEY, type Pause, type PauseReader, type Pauses, type UnreadablePause } from '../../domain/ports/pauses.ts';
 import type { EventRecorder } from '../../domain/ports/records.ts';
 import { STATUS_NAME } from '../../planning/explain/scale-up-events.ts';
 import type { Log } from '../../telemetry/log.ts';
@@ -41,13 +42,18 @@ export function pauseEvents({ events, log, metrics, namespace, pauses }: PauseEv
     }
     for (const key of reported.keys()) {
       const [reason = '', pool = ''] = key.split(' ');
-      if (now.has(key) || reason !== 'NodeGroupPaused') continue;
+      if (now.has(key) || reason !== 'NodeGroupPaused' || lasts(pool, pauses.current(), observation)) continue;
       const message = `The pause of ${nameOf(pool)} has ended`;
       log.info({ reason: 'NodeGroupResumed' }, message);
       events.record({ subject, type: 'Normal', reason: 'NodeGroupResumed', message });
     }
     reported = new Map([...now].map(([key, { message }]) => [key, message]));
   };
+}
+
+/** Whether the entry is still there: its pool is not known now, or it was changed into one that cannot be read. */
+function lasts(key: string, { pauses, unreadable }: Pauses, { nowMs }: Pick<Observation, 'nowMs'>): boolean {
+  return [...pauses.filter(({ untilMs }) => untilMs > nowMs), ...unreadable].some(({ pool }) => (pool ?? CLUSTER_KEY) === key);
 }
 
 /** By kind and entry. */

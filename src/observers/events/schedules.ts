@@ -1,7 +1,7 @@
 /** One event for each rule of a schedule that begins or ends to decide something, whatever the number of pools. Must not know when rules hold. */
 import type { LoopListener } from '../../domain/loop-report.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
-import { describeSource, type SaidBy } from '../../domain/schedule-rules.ts';
+import { describeSource, NO_SCHEDULES, type SaidBy, type ScheduleRule } from '../../domain/schedule-rules.ts';
 import type { EventRecorder } from '../../domain/ports/records.ts';
 import { scheduledParts } from '../../planning/explain/schedule-text.ts';
 import { STATUS_NAME } from '../../planning/explain/scale-up-events.ts';
@@ -19,6 +19,7 @@ const MOST_NAMES = 3;
 /** After a restart, rules that hold are reported once more. */
 export function scheduleEvents({ events, log, namespace }: ScheduleEventDeps): LoopListener {
   let reported: ReadonlyMap<SaidBy, string> = new Map();
+  let rules: readonly ScheduleRule[] = [];
   const subject = { kind: 'ConfigMap', namespace, name: STATUS_NAME } as const;
   const report = (reason: string, message: string): void => {
     log.info({ reason }, message);
@@ -26,15 +27,25 @@ export function scheduleEvents({ events, log, namespace }: ScheduleEventDeps): L
   };
   return ({ observation }) => {
     if (observation === undefined) return;
-    const now = rulesIn(observation.cloud.groups, observation.nowMs);
+    const { schedules = NO_SCHEDULES, groups } = observation.cloud;
+    const changed = changedRules(rules, schedules.rules);
+    rules = schedules.rules;
+    const now = rulesIn(groups, observation.nowMs);
     for (const [rule, { key, message }] of now) {
-      if (reported.get(rule) !== key) report('ScheduleRuleBegan', message);
+      if (reported.get(rule) !== key || changed.has(rule)) report('ScheduleRuleBegan', message);
     }
     for (const rule of reported.keys()) {
       if (!now.has(rule)) report('ScheduleRuleEnded', `${nameOf(rule)} ${rule === 'maintenance' ? 'decide' : 'decides'} nothing any more`);
     }
     reported = new Map([...now].map(([rule, { key }]) => [rule, key]));
   };
+}
+
+/** The numbers under which other rules are written than before. */
+function changedRules(before: readonly ScheduleRule[], now: readonly ScheduleRule[]): ReadonlySet<SaidBy> {
+  if (before === now) return new Set();
+  const textOf = (rule: ScheduleRule | undefined): string => JSON.stringify(rule ?? null);
+  return new Set(now.flatMap((rule, index) => (textOf(rule) === textOf(before[index]) ? [] : [rule.number])));
 }
 
 interface RuleReport {

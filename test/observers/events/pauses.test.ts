@@ -67,6 +67,14 @@ describe('events about pauses', () => {
     expect(see({})).toEqual(['Normal NodeGroupResumed The pause of every pool has ended']);
   });
 
+  it('do not say that a pause has ended while its pool is not known, or its entry cannot be read', () => {
+    const see = follower();
+    see({ pauses: [pause()] });
+    expect(see({ pauses: [pause()] }, { without: ['gpu'] })).toEqual([expect.stringContaining('PauseWithoutGroup')]);
+    expect(see({ pauses: [pause()] })).toEqual([expect.stringContaining('NodeGroupPaused')]);
+    expect(see({ unreadable: [{ pool: 'gpu', problem: 'x' }] })).toEqual([expect.stringContaining('PauseInvalid')]);
+  });
+
   it('warn of entries that cannot be read, that are read in part, and that name no group', () => {
     const see = follower();
     const odd = { pauses: [pause({ problem: 'x' })], unreadable: [{ pool: undefined, problem: 'it has no "until="' }] };

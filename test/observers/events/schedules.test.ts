@@ -14,13 +14,14 @@ const HOUR = 3_600_000;
 const RULES = schedulesOf('rules: [{from: "01:00", to: "02:00", min: 3}, {pools: [a], from: "01:00", to: "03:00", scaleDown: off}]');
 
 /** The world begins at midnight; a node takes five minutes. */
-function at(hours: number, names: readonly string[]) {
+function at(hours: number, names: readonly string[], schedules = RULES) {
   const nowMs = START_MS + hours * HOUR;
   const groups = names.map((id) => {
-    const schedule: GroupSchedule | undefined = scheduleOf(RULES, { names: [id], min: 1, max: 10, bootMs: 5 * 60_000 }, nowMs);
+    const schedule: GroupSchedule | undefined = scheduleOf(schedules, { names: [id], min: 1, max: 10, bootMs: 5 * 60_000 }, nowMs);
     return { ...aGroup({ id }), id: nodeGroupId(id), minSize: schedule?.min?.value ?? 1, maxSize: 10, schedule };
   });
-  return aLoopReport({ observation: anObservation(groups, aCluster(), { nowMs }) });
+  const observation = anObservation(groups, aCluster(), { nowMs });
+  return aLoopReport({ observation: { ...observation, cloud: { ...observation.cloud, schedules } } });
 }
 
 it('one event says for which pools a rule begins or ends to decide something, whatever their number', () => {
@@ -42,6 +43,18 @@ it('one event says for which pools a rule begins or ends to decide something, wh
     'ScheduleRuleEnded: Schedule rule 1 decides nothing any more',
     'ScheduleRuleEnded: Schedule rule 2 decides nothing any more',
   ]);
+});
+
+it('a rule that is written anew while it holds is an event, and another one that stays is none', () => {
+  const texts: string[] = [];
+  const events = { record: ({ message }: { readonly message: string }) => void texts.push(message) };
+  const observe = scheduleEvents({ events, log: silentLog(), namespace: 'kube-system' });
+  observe(at(1, ['a'], schedulesOf('rules: [{to: "02:00", max: 9}, {to: "02:00", min: 3}]')));
+  texts.splice(0);
+  const changed = 'rules: [{to: "02:00", max: 9}, {to: "02:00", min: 4}]';
+  observe(at(1.1, ['a'], schedulesOf(changed)));
+  observe(at(1.2, ['a'], schedulesOf(changed)));
+  expect(texts).toEqual(['Schedule rule 2 for a: min 4 until 02:00 UTC']);
 });
 
 it('of a rule without an end, it says until when it holds at least', () => {
