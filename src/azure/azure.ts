@@ -143,8 +143,9 @@ class AzureAdapter implements AzureNodeGroups {
 
   async deleteInstances(request: DeleteRequest, signal: AbortSignal): Promise<DeleteOutcome> {
     const { gate, writes } = this.#rooms;
+    const areFailed = request.instances.every((key) => request.failed?.has(key) === true);
     // guard: no deletion is sent into a pause
-    const group = gate.writableGroup(request.group, 'removal');
+    const group = gate.writableGroup(request.group, areFailed ? 'give-back' : 'removal');
     if (typeof group === 'string') return { kind: 'refused', group: request.group, reason: group };
     const remove = group.kind === 'vms-pool' ? deleteFromVmsPool : stopOrDelete;
     const outcome = await remove(writes, group, request, this.#untilClosed(signal));

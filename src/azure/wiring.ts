@@ -186,7 +186,7 @@ export function wireAzure(deps: AzureDeps): AzureRooms {
     undoUnfilled: (group, ownIncrease) => undo.begin(group, ownIncrease),
     closing: closing.signal,
   };
-  const undo = new UnfilledIncreaseUndo({ writes, writable: ({ id }) => gate.writableGroup(id, 'removal') });
+  const undo = new UnfilledIncreaseUndo({ writes, writable: ({ id }) => gate.writableGroup(id, 'give-back') });
   const countSync = new AgentPoolCountSync({ writes, writable: ({ id }) => gate.writableGroup(id, 'count') });
   const activityLog = options.activityLog
     ? new ActivityLog({ ...shared, credential, add: (event) => events.add(event), closing: closing.signal })

@@ -60,6 +60,11 @@ export type RemovalBlock =
   | { readonly code: 'hours-unknown'; readonly problem: string }
   | RecordedBlock;
 
+/** Whether instances that failed to become nodes go all the same, and capacity that Azure could not fill. */
+export function keepsNodesAlone(block: RemovalBlock): boolean {
+  return block.code === 'hours-unknown' || (block.code !== 'pause-unreadable' && block.keeps === 'nodes');
+}
+
 /** A person asked that the group, or every group, is not changed until a time. `by` and `reason` are undefined if they are not stated. */
 export interface PausedBlock {
   readonly code: 'paused';
@@ -67,6 +72,8 @@ export interface PausedBlock {
   readonly untilMs: number;
   readonly by: string | undefined;
   readonly reason: string | undefined;
+  /** See {@link keepsNodesAlone}. */
+  readonly keeps?: 'nodes';
 }
 
 export type ChoiceBlock =
@@ -85,6 +92,7 @@ export type DeletionBlock =
 interface RecordedBlock {
   readonly code: 'recorded';
   readonly text: string;
+  readonly keeps?: 'nodes';
 }
 
 export type GroupBlock = ChangeBlock | IncreaseBlock | RemovalBlock | ChoiceBlock | DeletionBlock;
@@ -201,6 +209,8 @@ export interface BlockTexts {
   readonly frozen?: string | undefined;
   readonly growthHeld?: string | undefined;
   readonly removalsHeld?: string | undefined;
+  /** What is not removed; if absent, anything. */
+  readonly removalsHeldOf?: 'nodes' | undefined;
   readonly lastResort?: string | undefined;
   readonly deletionsWait?: string | undefined;
 }
@@ -210,18 +220,20 @@ export function blockTexts({ change, increase, removal, choice, deletion }: Grou
     frozen: describeBlock(change),
     growthHeld: describeBlock(increase),
     removalsHeld: describeBlock(removal),
+    ...(removal !== undefined && keepsNodesAlone(removal) ? { removalsHeldOf: 'nodes' } : {}),
     lastResort: describeBlock(choice),
     deletionsWait: describeBlock(deletion),
   };
 }
 
 /** The blocks as a dump knows them: by their sentences alone. */
-export function recordedBlocks({ frozen, growthHeld, removalsHeld, lastResort, deletionsWait }: BlockTexts): GroupBlocks {
+export function recordedBlocks({ frozen, growthHeld, removalsHeld, removalsHeldOf, lastResort, deletionsWait }: BlockTexts): GroupBlocks {
   const recorded = (text: string | undefined): RecordedBlock | undefined => (text === undefined ? undefined : { code: 'recorded', text });
+  const held = recorded(removalsHeld);
   return {
     change: recorded(frozen),
     increase: recorded(growthHeld),
-    removal: recorded(removalsHeld),
+    removal: held === undefined || removalsHeldOf === undefined ? held : { ...held, keeps: removalsHeldOf },
     choice: recorded(lastResort),
     deletion: recorded(deletionsWait),
   };

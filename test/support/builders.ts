@@ -170,7 +170,7 @@ export interface GroupOptions extends Partial<Omit<NodeGroup, 'id' | 'target' | 
 
 /** A Uniform group 0..10 of the given target; `target` also makes that many running instances unless given. */
 export function aGroup(options: GroupOptions = {}): NodeGroup {
-  const { id, target = 1, template, frozen, growthHeld, removalsHeld, lastResort, deletionsWait, ...rest } = options;
+  const { id, target = 1, template, frozen, growthHeld, removalsHeld, removalsHeldOf, lastResort, deletionsWait, ...rest } = options;
   const name = id ?? next('pool');
   const size = typeof target === 'number' ? target : target.known ? target.value : 0;
   return {
@@ -186,7 +186,7 @@ export function aGroup(options: GroupOptions = {}): NodeGroup {
     priority: 'Regular',
     zones: [],
     options: {},
-    blocks: recordedBlocks({ frozen, growthHeld, removalsHeld, lastResort, deletionsWait }),
+    blocks: recordedBlocks({ frozen, growthHeld, removalsHeld, removalsHeldOf, lastResort, deletionsWait }),
     ...NOTHING_KNOWN,
     ...rest,
   };

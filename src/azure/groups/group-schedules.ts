@@ -166,6 +166,8 @@ export function scheduledPauses(schedule: GroupSchedule | undefined): Pauses {
     // Of a rule without an end, only the next days are known.
     reason: said.isOpen === true ? 'it may last longer' : undefined,
     problem: undefined,
+    // An instance that failed is no node, and capacity that Azure could not fill would wait for the next window.
+    keeps: pause === undefined ? 'nodes' : undefined,
   } as const;
   return { pauses: [own], unreadable };
 }

@@ -1,5 +1,5 @@
 /** Pauses as blocks of node groups. Must not know where the entries come from. */
-import type { ChangeBlock, IncreaseBlock, RemovalBlock } from '../../domain/group-blocks.ts';
+import type { ChangeBlock, IncreaseBlock, PausedBlock, RemovalBlock } from '../../domain/group-blocks.ts';
 import { CLUSTER_KEY, type Pause, type Pauses, type UnreadablePause } from '../../domain/ports/pauses.ts';
 
 /** What pauses are against in one group. undefined: nothing. */
@@ -25,8 +25,18 @@ export function pauseBlocks({ pauses, unreadable }: Pauses, names: readonly stri
   return {
     change: undefined,
     increase: up === undefined ? undefined : blockOf(up),
-    removal: down === undefined ? broken && unreadableBlock(broken) : blockOf(down),
+    removal: down === undefined ? broken && unreadableBlock(broken) : { ...blockOf(down), ...kept({ pauses: now, unreadable }, names) },
   };
+}
+
+/** What the pauses of a group's removals keep together. */
+function kept({ pauses, unreadable }: Pauses, names: readonly string[]): Pick<PausedBlock, 'keeps'> {
+  const entries = unreadable.filter((entry) => isOf(entry, names));
+  // guard: a person's pause keeps what failed, too, although a schedule lasts longer
+  const isSchedule =
+    pauses.every(({ keeps, direction }) => direction === 'scale-up' || keeps === 'nodes') &&
+    entries.every(({ of }) => of === 'maintenance');
+  return isSchedule ? { keeps: 'nodes' } : {};
 }
 
 /** The entries that name no group: they pause nothing. `groups`: the names of each group. */

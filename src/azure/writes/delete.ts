@@ -260,10 +260,14 @@ class Deletion {
     const found = await this.#request.objections?.(keys, this.#signal);
     const changed = instances.flatMap((row) => {
       // guard: a deletion that waited for its turn obeys a pause
-      const reason = this.#deps.pausedBecause(this.#group, 'removal') ?? this.#raisedMinimum() ?? this.#changeOf(row);
+      const reason = this.#deps.pausedBecause(this.#group, this.#kindOf(row)) ?? this.#raisedMinimum() ?? this.#changeOf(row);
       return reason === undefined ? [] : [[row.value.ref.key, reason] as const];
     });
     return new Map([...changed, ...[...(found ?? [])].filter(([key]) => keys.includes(key))]);
+  }
+
+  #kindOf({ key }: ListedInstance): 'removal' | 'give-back' {
+    return this.#request.failed?.has(key as InstanceKey) === true ? 'give-back' : 'removal';
   }
 
   /** Why a schedule is against the deletion since its minimum was checked. */

@@ -40,7 +40,7 @@ export interface WriteDeps {
   readonly log: Log;
   readonly metrics: Metrics;
   /** Why such a write of the group is paused now; undefined: it is not. Asked once more after the waits of a write. */
-  readonly pausedBecause: (group: RegisteredGroup, write: 'increase' | 'removal') => string | undefined;
+  readonly pausedBecause: (group: RegisteredGroup, write: 'increase' | 'removal' | 'give-back') => string | undefined;
   /** The limits of the group that hold now, by schedules. Asked once more after the waits of a write. */
   readonly limitsOf: (group: RegisteredGroup) => GroupLimits;
   /** Queues an event for the next observation and wakes the loop. */

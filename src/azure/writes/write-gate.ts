@@ -1,5 +1,5 @@
 /** Which groups may be written now. A group backs off after a refusal that the next try would meet again. */
-import { describeBlock, type GroupBlock } from '../../domain/group-blocks.ts';
+import { describeBlock, keepsNodesAlone, type GroupBlock } from '../../domain/group-blocks.ts';
 import type { NodeGroupId } from '../../domain/ids.ts';
 import type { DeleteOutcome, AnsweredIncrease } from '../../domain/outcome.ts';
 import type { PauseReader } from '../../domain/ports/pauses.ts';
@@ -24,8 +24,8 @@ export interface WriteGateDeps {
   readonly log: Log;
 }
 
-/** What a write does. `count`: it brings AKS's own count in step, and changes no size. */
-export type WriteKind = 'increase' | 'removal' | 'count';
+/** What a write does. `give-back`: it ends what failed to become a node. `count`: it brings AKS's own count in step, and changes no size. */
+export type WriteKind = 'increase' | 'removal' | 'give-back' | 'count';
 
 export class WriteGate {
   readonly #deps: WriteGateDeps;
@@ -81,5 +81,6 @@ export class WriteGate {
 function pausedFor({ increase, removal }: PauseBlocks, write: WriteKind): GroupBlock | undefined {
   // guard: a pause in either direction keeps AKS's count from being written
   if (write === 'count') return increase ?? removal;
-  return write === 'increase' ? increase : removal;
+  if (write === 'increase') return increase;
+  return write === 'give-back' && removal !== undefined && keepsNodesAlone(removal) ? undefined : removal;
 }

@@ -19,6 +19,8 @@ export interface Pause {
   readonly reason: string | undefined;
   /** What of the entry is not understood: it then pauses both directions. undefined: everything is. */
   readonly problem: string | undefined;
+  /** Nodes alone are kept: what failed to become one goes. If absent, everything is. */
+  readonly keeps?: 'nodes' | undefined;
 }
 
 /** An entry whose end is not known. */

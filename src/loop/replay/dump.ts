@@ -103,12 +103,14 @@ function storedObservation(observation: Observation): StoredObservation {
 
 function totalObservation(stored: StoredObservation): Observation {
   const { cloud, cluster } = stored;
-  const groups = cloud.groups.map(({ frozen, growthHeld, removalsHeld, lastResort, deletionsWait, template, ...group }) => ({
-    ...NOTHING_KNOWN,
-    ...group,
-    template: template && { ...NOTHING_SHOWN, ...template },
-    blocks: recordedBlocks({ frozen, growthHeld, removalsHeld, lastResort, deletionsWait }),
-  }));
+  const groups = cloud.groups.map(
+    ({ frozen, growthHeld, removalsHeld, removalsHeldOf, lastResort, deletionsWait, template, ...group }) => ({
+      ...NOTHING_KNOWN,
+      ...group,
+      template: template && { ...NOTHING_SHOWN, ...template },
+      blocks: recordedBlocks({ frozen, growthHeld, removalsHeld, removalsHeldOf, lastResort, deletionsWait }),
+    }),
+  );
   const nodes = new Map([...cluster.nodes].map(([name, node]) => [name, { ...UNREMARKABLE, ...node }]));
   return { ...stored, cluster: { ...cluster, nodes }, cloud: { ...cloud, groups } };
 }

@@ -1,3 +1,4 @@
+import { keepsNodesAlone } from '../../domain/group-blocks.ts';
 import type { InstanceKey } from '../../domain/ids.ts';
 import { compareText } from '../../lib/comparison.ts';
 import { isWhole, type Instance, type NodeGroup } from '../../domain/node-group.ts';
@@ -108,6 +109,14 @@ function isKnownAsNode(instance: Instance, group: NodeGroup, context: ScaleDownC
   return instance.state !== 'failed' && mayHaveBeenNode(instance, group, context);
 }
 
+/** Whether a block against removals is against that of the instance. */
+function isKept({ state }: Instance, group: NodeGroup): boolean {
+  const { removal } = group.blocks;
+  if (removal === undefined) return false;
+  // With a failed instance of an atomic group, all others go.
+  return state !== 'failed' || isWhole(group) || !keepsNodesAlone(removal);
+}
+
 /** Call it for instances that no node runs on. */
 function removalCause(
   instance: Instance,
@@ -118,7 +127,7 @@ function removalCause(
   // guard: an instance whose node is known by name is not deleted
   if (isKnownAsNode(instance, group, context)) return undefined;
   // guard: instances without a node of a group whose removals are blocked are kept
-  if (group.blocks.change !== undefined || group.blocks.removal !== undefined) return undefined;
+  if (group.blocks.change !== undefined || isKept(instance, group)) return undefined;
   // Azure refuses a whole batch for one protected instance.
   if (instance.protectedFrom === 'actions') return undefined;
   if (instance.state === 'failed') return 'failed';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { describeBlock } from '../../../src/domain/group-blocks.ts';
+import { blockTexts, describeBlock, keepsNodesAlone, NO_BLOCKS, recordedBlocks } from '../../../src/domain/group-blocks.ts';
 import { scheduledPauses } from '../../../src/azure/groups/group-schedules.ts';
 import { entriesWithoutGroup, pauseBlocks } from '../../../src/azure/groups/pauses.ts';
-import { NO_PAUSES, type Pause, type PauseDirection } from '../../../src/domain/ports/pauses.ts';
+import { NO_PAUSES, type Pause, type Pauses, type PauseDirection } from '../../../src/domain/ports/pauses.ts';
 import { scheduleOf } from '../../../src/domain/schedules/schedules.ts';
 import { schedulesOf } from '../../support/schedules.ts';
 
@@ -78,6 +78,21 @@ describe('the blocks of pauses', () => {
     expect(describeBlock(pauseBlocks(off, NAMES, 0).removal)).toBe(
       'removals are paused until 1970-01-11T00:00:00Z by schedule rule 1: it may last longer',
     );
+  });
+
+  it.each([
+    ['a rule of a schedule', {}, 'nodes'],
+    ['the hours of AKS, which are not known', { unreadable: [{ pool: undefined, problem: 'x', of: 'maintenance' as const }] }, 'nodes'],
+    ['a person, too', { pauses: [paused('scale-down', { untilMs: 1 })] }, undefined],
+    ['a person alone against increases', { pauses: [paused('scale-up')] }, 'nodes'],
+    ['an entry of a person that cannot be read, too', { unreadable: [{ pool: 'gpu', problem: 'x' }] }, undefined],
+  ])('of removals keep nodes alone where only a schedule says so: %s', (_, { pauses = [], unreadable = [] }: Partial<Pauses>, keeps) => {
+    const rule = paused('scale-down', { keeps: 'nodes', untilMs: 2_000 });
+    const { removal } = pauseBlocks({ pauses: [...pauses, rule], unreadable }, NAMES, 0);
+    expect(removal).toMatchObject({ code: 'paused', untilMs: 2_000 });
+    expect(removal !== undefined && keepsNodesAlone(removal)).toBe(keeps === 'nodes');
+    const texts = blockTexts({ ...NO_BLOCKS, removal });
+    expect(blockTexts(recordedBlocks(texts))).toEqual(texts);
   });
 
   it.each([

@@ -45,7 +45,7 @@ it('one event says for which pools a rule begins or ends to decide something, wh
   ]);
 });
 
-it('a rule that is written anew while it holds is an event, and another one that stays is none', () => {
+it('a rule that changes while it holds is an event once more, and one that stays is not', () => {
   const texts: string[] = [];
   const events = { record: ({ message }: { readonly message: string }) => void texts.push(message) };
   const observe = scheduleEvents({ events, log: silentLog(), namespace: 'kube-system' });

@@ -143,6 +143,16 @@ describe('instances that are no nodes', () => {
     { name: 'frozen group', instances: [anInstance({ node: 'p-0' }), failed], rest: { frozen: 'upgrading' } },
     { name: 'removals blocked', instances: [anInstance({ node: 'p-0' }), failed], rest: { removalsHeld: 'paused' } },
     {
+      name: 'never registered, while a schedule keeps nodes',
+      instances: [anInstance({ node: 'p-0' }), stranger('p-1', 16)],
+      rest: { removalsHeld: 'off', removalsHeldOf: 'nodes' as const },
+    },
+    {
+      name: 'a whole group while a schedule keeps nodes',
+      instances: [failed, stranger('p-1', 1)],
+      rest: { maxSize: 2, options: whole, removalsHeld: 'off', removalsHeldOf: 'nodes' as const },
+    },
+    {
       name: 'unknown size',
       instances: [anInstance({ node: 'p-0' }), stranger('p-1', 16)],
       rest: { target: { known: false, reason: 'no read' } as const },
@@ -155,6 +165,12 @@ describe('instances that are no nodes', () => {
     },
   ])('stay: $name', ({ instances, rest }) => {
     expect(plan({ groups: [pool('p', 2, { instances, ...rest })], nodes: nodes('p-0') }).instanceRemovals).toEqual([]);
+  });
+
+  it('go if they failed, although a schedule keeps nodes', () => {
+    const held = { removalsHeld: 'off', removalsHeldOf: 'nodes' as const };
+    const group = pool('p', 2, { instances: [anInstance({ node: 'p-0' }), failed], ...held });
+    expect(plan({ groups: [group], nodes: nodes('p-0') }).instanceRemovals).toMatchObject([{ cause: 'failed' }]);
   });
 
   it('stay on old reads', () => {

@@ -72,9 +72,9 @@ export function keptReasons(result: ScaleDownPlan): Readonly<Record<string, stri
 export function pool(
   id: string,
   size: number,
-  { frozen, removalsHeld, deletionsWait, ...rest }: Partial<NodeGroup> & BlockTexts = {},
+  { frozen, removalsHeld, removalsHeldOf, deletionsWait, ...rest }: Partial<NodeGroup> & BlockTexts = {},
 ): NodeGroup {
-  return { ...aGroup({ id, target: size, maxSize: 100, frozen, removalsHeld, deletionsWait }), ...rest };
+  return { ...aGroup({ id, target: size, maxSize: 100, frozen, removalsHeld, removalsHeldOf, deletionsWait }), ...rest };
 }
 
 /** Nodes of 4 cores and 16 GiB. */

@@ -7,6 +7,10 @@ export const PAUSE_GUARDS: readonly GuardTable[] = [
     quick: true,
     guards: [
       { title: 'a pause ends by itself at its time', change: [' && pause.untilMs > nowMs'] },
+      {
+        title: "a person's pause keeps what failed, too, although a schedule lasts longer",
+        change: ["direction === 'scale-up' || keeps === 'nodes'", 'true || (keeps === direction)'],
+      },
       { title: 'an entry whose end cannot be read keeps nodes', change: ['unreadable.find((entry) => isOf(entry, names))', 'undefined'] },
     ],
   },
@@ -21,7 +25,10 @@ export const PAUSE_GUARDS: readonly GuardTable[] = [
       { title: 'no increase is written into a pause', change: ["'increase'", "'removal'"] },
       { title: 'no deletion is sent into a pause', change: ["'removal'", "'increase'"] },
       { title: 'an increase that waited for its turn obeys a pause', change: ['busy(group, reason)', 'undefined'] },
-      { title: 'a deletion that waited for its turn obeys a pause', change: ["this.#deps.pausedBecause(this.#group, 'removal') ?? "] },
+      {
+        title: 'a deletion that waited for its turn obeys a pause',
+        change: ['this.#deps.pausedBecause(this.#group, this.#kindOf(row)) ?? '],
+      },
     ],
   },
   {
@@ -50,7 +57,7 @@ export const PAUSE_GUARDS: readonly GuardTable[] = [
     guards: [
       {
         title: 'instances without a node of a group whose removals are blocked are kept',
-        change: [' || group.blocks.removal !== undefined'],
+        change: [' || isKept(instance, group)'],
       },
     ],
   },

@@ -25,10 +25,7 @@ export const SCHEDULE_GUARDS: readonly GuardTable[] = [
       'a window whose first day is not known is not relied upon',
       {
         title: 'what keeps nodes longest is what is said of removals',
-        change: [
-          'lastToEnd(removalsOff(now, { rules, table, nowMs }), removalsOffByAks(maintenance, table, nowMs))',
-          'removalsOff(now, { rules, table, nowMs })',
-        ],
+        change: ['lastToEnd(removalsOff(now, moment), removalsOffByAks(maintenance, table, nowMs))', 'removalsOff(now, moment)'],
       },
       'while the hours of AKS are not known, nothing is removed where they matter',
       'nodes are not removed in the hours of AKS where these are avoided',
