@@ -44,60 +44,68 @@ export type TargetSize =
   | { readonly known: true; readonly value: number; readonly version: string; readonly confirmed: boolean; readonly observedAtMs: number }
   | { readonly known: false; readonly reason: string };
 
-/** Overrides of how the nodes of one group are drained. Meanings are those of the drain policy and the scale-down policy. */
+/** How the nodes of one group are drained. Meanings are those of the drain policy and the scale-down policy. */
 export interface DrainOptions {
   /** Also limits the grace periods of bands of priorities. 0: no limit. */
-  readonly maxGracefulTerminationMs?: number;
-  readonly evictionTimeoutMs?: number;
-  readonly evictionRetryMs?: number;
-  readonly skipNodesWithSystemPods?: boolean;
-  readonly skipNodesWithLocalStorage?: boolean;
-  readonly skipNodesWithCustomControllerPods?: boolean;
+  readonly maxGracefulTerminationMs: number;
+  readonly evictionTimeoutMs: number;
+  readonly evictionRetryMs: number;
+  readonly skipNodesWithSystemPods: boolean;
+  readonly skipNodesWithLocalStorage: boolean;
+  readonly skipNodesWithCustomControllerPods: boolean;
 }
 
-/** Overrides of the policy for one group, from tags or configuration. */
-export interface NodeGroupOptions extends DrainOptions {
-  readonly utilizationThreshold?: number;
+/** What holds for one group: what it states itself, else what the policy says of all groups. `optionsOf` finds it. */
+export interface GroupOptions extends DrainOptions {
+  readonly utilizationThreshold: number;
   /** For nodes with GPUs. */
-  readonly gpuUtilizationThreshold?: number;
-  readonly ignoreDaemonSetsUtilization?: boolean;
-  readonly unneededForMs?: number;
-  readonly unreadyForMs?: number;
-  readonly maxProvisionMs?: number;
+  readonly gpuUtilizationThreshold: number;
+  readonly ignoreDaemonSetsUtilization: boolean;
+  readonly unneededForMs: number;
+  readonly unreadyForMs: number;
+  readonly maxProvisionMs: number;
   /** How long a new node that is not ready counts as starting. */
-  readonly maxStartupMs?: number;
-  /** How long its nodes stay after its own increase, removal or failed removal, beside the cooldown of all groups. */
-  readonly delayAfterAddMs?: number;
-  readonly delayAfterDeleteMs?: number;
-  readonly delayAfterFailureMs?: number;
+  readonly maxStartupMs: number;
+  /** How long its nodes stay after its own increase or removal, beside the cooldown of all groups. undefined: only that one holds. */
+  readonly delayAfterAddMs: number | undefined;
+  readonly delayAfterDeleteMs: number | undefined;
+  /** How long its nodes stay after a failed removal of its own. */
+  readonly delayAfterFailureMs: number;
   /** Its first and its longest backoff. */
-  readonly backoffInitialMs?: number;
-  readonly backoffMaxMs?: number;
-  /** How many of its nodes may be removed at once. */
-  readonly maxParallelRemovals?: number;
-  /** Its level for the expander `priority`, in place of that of the priority rules. The highest wins. */
-  readonly expanderPriority?: number;
-  /** An atomic group: it grows to its maximum in one write, and its nodes are removed together or not at all. */
-  readonly zeroOrMax?: boolean;
-  /** For an atomic group: the nodes that came are kept although the others failed. */
-  readonly keepsPartOfMax?: boolean;
-  /** Whether its nodes may be repacked. If absent, the setting of all groups. */
-  readonly repack?: boolean;
-  /** Whether pods of its nodes may be moved to make room there. If absent, the setting of all groups. */
-  readonly makeRoom?: boolean;
-  /** Whether removals keep out of the hours of AKS or to them. If absent, the setting of all groups. */
-  readonly maintenance?: MaintenanceUse;
-  /** Which of its nodes are replaced since they are sick. If absent, none. */
-  readonly sickNodes?: SickNodeRules;
-  /** Room that is kept free on its nodes. If absent, none. */
-  readonly headroom?: readonly Headroom[];
-  /** Whether its nodes are deallocated instead of deleted, where AKS does so too. If absent, the setting of all groups. */
-  readonly deallocate?: boolean;
-  /** Devices of its nodes, until a node has published its own. If absent, none. */
-  readonly devices?: readonly DevicePool[];
-  /** How many of its instances may be deallocated; further ones are deleted. If absent, the setting of all groups. */
-  readonly maxStopped?: number;
+  readonly backoffInitialMs: number;
+  readonly backoffMaxMs: number;
+  /** Whether its nodes may be repacked. */
+  readonly repack: boolean;
+  /** Whether pods of its nodes may be moved to make room there. */
+  readonly makeRoom: boolean;
 }
+
+/** What only a group can state, and what the adapter has its own settings for. */
+interface OwnOptions {
+  /** How many of its nodes may be removed at once. */
+  readonly maxParallelRemovals: number;
+  /** Its level for the expander `priority`, in place of that of the priority rules. The highest wins. */
+  readonly expanderPriority: number;
+  /** An atomic group: it grows to its maximum in one write, and its nodes are removed together or not at all. */
+  readonly zeroOrMax: boolean;
+  /** For an atomic group: the nodes that came are kept although the others failed. */
+  readonly keepsPartOfMax: boolean;
+  /** Whether removals keep out of the hours of AKS or to them. If absent, the setting of all groups. */
+  readonly maintenance: MaintenanceUse;
+  /** Which of its nodes are replaced since they are sick. If absent, none. */
+  readonly sickNodes: SickNodeRules;
+  /** Room that is kept free on its nodes. If absent, none. */
+  readonly headroom: readonly Headroom[];
+  /** Whether its nodes are deallocated instead of deleted, where AKS does so too. If absent, the setting of all groups. */
+  readonly deallocate: boolean;
+  /** Devices of its nodes, until a node has published its own. If absent, none. */
+  readonly devices: readonly DevicePool[];
+  /** How many of its instances may be deallocated; further ones are deleted. If absent, the setting of all groups. */
+  readonly maxStopped: number;
+}
+
+/** What tags and the configuration state of one group. A duration that is not stated has no member. */
+export type StatedOptions = Partial<GroupOptions & OwnOptions>;
 
 /**
  * What becomes of removed nodes where they are to be deallocated. `stops`: they are stopped, and started before new ones are created.
@@ -207,7 +215,8 @@ export interface NodeGroup {
   readonly zones: readonly string[];
   /** Of its size in the best of its zones. undefined: it is not a Spot pool, or its score is not asked for or not known. */
   readonly placementScore: PlacementScore | undefined;
-  readonly options: NodeGroupOptions;
+  /** What the group states itself. `optionsOf` says what holds for it. */
+  readonly options: StatedOptions;
   /** Why it does not change now. */
   readonly blocks: GroupBlocks;
   /** What rules say of it now; `minSize`, `maxSize` and `blocks` have it already. undefined: nothing. */

@@ -113,7 +113,7 @@ export interface Removal {
   /** If set, the group's removals in this plan are carried out together or not at all. */
   readonly together?: true;
   /** The group's own drain settings, if it has some. */
-  readonly drain?: DrainOptions;
+  readonly drain?: Partial<DrainOptions>;
 }
 
 export interface UnremovableNode {

@@ -3,6 +3,7 @@
  * configuration gives the defaults, and `stored-policy.ts` those of older dumps.
  */
 import type { Headroom } from './headroom.ts';
+import type { GroupOptions, NodeGroup, StatedOptions } from './node-group.ts';
 import type { RemovalCause } from './plan.ts';
 import type { PriceTableView } from './quotas-and-prices.ts';
 import type { RepackPolicy } from './repack.ts';
@@ -261,6 +262,31 @@ export interface Policy {
   readonly scaleDown: ScaleDownPolicy;
   readonly backoff: BackoffPolicy;
   readonly drain: DrainPolicy;
+}
+
+const resolved = new WeakMap<Policy, WeakMap<StatedOptions, GroupOptions>>();
+const NOTHING_STATED: StatedOptions = {};
+
+/** What holds for a group under a policy: the one place where both meet. undefined: a group that is gone states nothing. */
+export function optionsOf(group: Pick<NodeGroup, 'options'> | undefined, policy: Policy): GroupOptions {
+  const stated = group?.options ?? NOTHING_STATED;
+  const known = resolved.get(policy) ?? new WeakMap<StatedOptions, GroupOptions>();
+  const options = known.get(stated) ?? { ...optionsOfAll(policy), ...stated };
+  resolved.set(policy, known.set(stated, options));
+  return options;
+}
+
+function optionsOfAll({ scaleUp, scaleDown, drain, cluster, backoff, repack }: Policy): GroupOptions {
+  return {
+    ...scaleDown,
+    ...drain,
+    ...(scaleDown.delaysPerGroup ? {} : { delayAfterAddMs: undefined, delayAfterDeleteMs: undefined }),
+    maxProvisionMs: scaleUp.maxProvisionMs,
+    maxStartupMs: cluster.maxStartupMs,
+    backoffInitialMs: backoff.initialMs,
+    backoffMaxMs: backoff.maxMs,
+    repack: repack.enabled,
+  };
 }
 
 // What an hour of a group's node costs, from the first source that says so. Nothing is made up: a size may have no price.

@@ -328,7 +328,7 @@ async function planAndStartRemovals(input: RunOnceInput, progress: Progress, obs
   const removed = runner.collect();
   const reduced = reduceRemovals(planned, removed, observation.nowMs);
   const moves = { removals: plan.removals, outcomes: removed };
-  const repacks = withMovedPods(reduced.repacks, moves, { groups: observation.cloud.groups, rules: policy.repack });
+  const repacks = withMovedPods(reduced.repacks, moves, { groups: observation.cloud.groups, policy });
   return { plan, removed, state: { ...reduced, repacks } };
 }
 

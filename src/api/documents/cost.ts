@@ -4,7 +4,7 @@
  */
 import type { LoopState } from '../../domain/loop-state.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
-import type { Policy } from '../../domain/policy.ts';
+import { optionsOf, type Policy } from '../../domain/policy.ts';
 import type { RepackEstimate, RepackSet, Saved } from '../../domain/repack.ts';
 import { describeEstimate, describeRepackBlocker, describeRunning, describeSet } from '../../planning/explain/repack-words.ts';
 import { defined } from '../../lib/defined.ts';
@@ -129,7 +129,7 @@ export interface RepackingInput {
   /** Absent until it was searched. */
   readonly estimate?: RepackEstimate | undefined;
   readonly groups: readonly NodeGroup[];
-  readonly policy: Pick<Policy, 'repack'>;
+  readonly policy: Policy;
   readonly state: Pick<LoopState, 'repacks'>;
   readonly currency?: string | undefined;
 }
@@ -150,7 +150,7 @@ export function repackingDocument({ estimate, groups, policy, state, currency }:
       nodes: blocker.nodes,
       unused: savedDocument(blocker.unused),
     })),
-    on: groups.filter(({ options }) => options.repack ?? policy.repack.enabled).map(({ id }) => id),
+    on: groups.filter((group) => optionsOf(group, policy).repack).map(({ id }) => id),
     running: running.map((repack) => ({
       text: describeRunning(repack, currency),
       stage: repack.stage,

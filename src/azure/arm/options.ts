@@ -1,6 +1,6 @@
 /** The adapter's configuration. The `config` ring produces a structurally equal, validated and frozen object. */
 import type { AgentSelection } from '../../cache/agents/agent-selection.ts';
-import type { NodeGroupOptions } from '../../domain/node-group.ts';
+import type { StatedOptions } from '../../domain/node-group.ts';
 import type { Schedules } from '../../domain/schedule-rules.ts';
 import type { TaintRules } from '../../domain/taints.ts';
 
@@ -44,7 +44,7 @@ export interface ExplicitNodeGroup {
 /** The user's options for one group; they win over its tags. `name` is the name of a scale set or of an agent pool, or `POOL/SIZE`. */
 export interface NamedGroupOptions {
   readonly name: string;
-  readonly options: NodeGroupOptions;
+  readonly options: StatedOptions;
 }
 
 /** One discovery rule. Every selector must match a tag exactly; a set needs to match only one rule. */

@@ -3,7 +3,7 @@
  * since a tag name cannot contain a slash) are the Cluster Autoscaler's, so pools tagged for it work unchanged. Bad tags are
  * returned as values, never thrown: a typing error in one pool must not affect others. Pure.
  */
-import type { NodeGroupOptions } from '../../domain/node-group.ts';
+import type { StatedOptions } from '../../domain/node-group.ts';
 import { MAX_CLUSTER_NODES } from '../../domain/platform-limits.ts';
 import { parseQuantity } from '../../domain/quantity.ts';
 import { PRESET_SICK_RULES } from '../../domain/repack.ts';
@@ -194,8 +194,8 @@ function isQuantity(text: string): boolean {
 }
 
 /** The options of a group: from its tags, then the user's for its agent pool, then the user's for the group itself. Later ones win. */
-export function nodeGroupOptionsOf(key: string, tags: Tags, stated: readonly NamedGroupOptions[] = []): NodeGroupOptions {
-  const of = (name: string | undefined): NodeGroupOptions | undefined =>
+export function nodeGroupOptionsOf(key: string, tags: Tags, stated: readonly NamedGroupOptions[] = []): StatedOptions {
+  const of = (name: string | undefined): StatedOptions | undefined =>
     name === undefined ? undefined : stated.find((entry) => foldName(entry.name) === foldName(name))?.options;
   const { devices } = deviceTagsOf(tags);
   return { ...defined({ devices }), ...optionTagsOf(tags), ...of(poolOf(tags)), ...of(key) };
@@ -217,8 +217,8 @@ export function unusedOptionNames(
 }
 
 /** Per-group options from tags. Keys are case-insensitive; unreadable values keep the default. */
-export function optionTagsOf(tags: Tags): NodeGroupOptions {
-  const options: { -readonly [Key in keyof NodeGroupOptions]: NodeGroupOptions[Key] } = {};
+export function optionTagsOf(tags: Tags): StatedOptions {
+  const options: { -readonly [Key in keyof StatedOptions]: StatedOptions[Key] } = {};
   const own = Object.entries(tags).flatMap(([key, text]): [string, string][] =>
     key.toLowerCase().startsWith(OPTIONS) ? [[key.slice(OPTIONS.length), text]] : [],
   );
@@ -236,7 +236,7 @@ export function optionTagsOf(tags: Tags): NodeGroupOptions {
   return options;
 }
 
-type NumberOption = Exclude<keyof NodeGroupOptions, FlagOption | 'headroom' | 'maintenance' | 'sickNodes' | 'devices'>;
+type NumberOption = Exclude<keyof StatedOptions, FlagOption | 'headroom' | 'maintenance' | 'sickNodes' | 'devices'>;
 type FlagOption =
   | 'ignoreDaemonSetsUtilization'
   | 'zeroOrMax'

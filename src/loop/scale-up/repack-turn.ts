@@ -6,11 +6,12 @@ import type { IncreaseRecord, RepackReport, ScaleUpRound } from '../../domain/lo
 import type { LoopState } from '../../domain/loop-state.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { AssumedPod, Increase, ScaleDownPlan, ScaleUpPlan } from '../../domain/plan.ts';
+import { optionsOf } from '../../domain/policy.ts';
 import { sickPools } from '../../planning/facts/sick-nodes.ts';
 import { makeScaleDownContext } from '../../planning/scale-down/plan-context.ts';
 import { planRepacks, type RepackDecision } from '../../planning/scale-down/repack/repack.ts';
 import { noteRepackIncrease } from '../../planning/scale-down/repack/repack-memory.ts';
-import { makesRoom, planRoom, type RoomMove } from '../../planning/scale-down/room/room.ts';
+import { planRoom, type RoomMove } from '../../planning/scale-down/room/room.ts';
 import { repacksAny } from '../../planning/scale-down/repack/repack-rules.ts';
 import { nominatedPods, planWithAssumedPods, withAssumedPods } from '../../planning/state/assumed-pods.ts';
 import type { ClusterSnapshot } from '../../scheduling/snapshot/cluster-snapshot.ts';
@@ -52,7 +53,7 @@ export async function runRepackTurn(input: RepackTurnInput, signal: AbortSignal)
   const { running, closures, moved, left, rooms } = state.repacks;
   const isIdle = running.length + closures.size + moved.length + left.size + rooms.size === 0;
   const isOn =
-    repacksAny(groups, deps.policy.repack) || groups.some((group) => makesRoom(group, deps)) || sickPools(observation).length > 0;
+    repacksAny(groups, deps.policy) || groups.some((group) => optionsOf(group, deps.policy).makeRoom) || sickPools(observation).length > 0;
   if (isIdle && !isOn) return undefined;
   const decision = await deps.turns.finishUnless(over, planTurn(input));
   if (decision === undefined || over.aborted) return undefined;

@@ -4,7 +4,7 @@
 import type { NodeName } from '../../domain/ids.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { UnremovableNode, ScaleDownPlan } from '../../domain/plan.ts';
-import type { Policy } from '../../domain/policy.ts';
+import { optionsOf, type Policy } from '../../domain/policy.ts';
 import { unreadyForMsOf } from '../../planning/state/node-counts.ts';
 import type { CompatibleMetrics } from '../../telemetry/cluster-autoscaler-metrics.ts';
 import type { LoopListener, LoopReport } from '../../domain/loop-report.ts';
@@ -70,10 +70,8 @@ function followDue({ due, observation, scaleDown, report, policy }: Following, m
 function waitMs(name: NodeName, observation: Observation, policy: Policy): number {
   const node = observation.cluster.nodes.get(name);
   const group = observation.cloud.groups.find(({ id }) => id === observation.cloud.groupOfNode.get(name));
-  if (node === undefined || group === undefined) return policy.scaleDown.unneededForMs;
-  return node.readiness.ready
-    ? (group.options.unneededForMs ?? policy.scaleDown.unneededForMs)
-    : unreadyForMsOf(node, group, observation, policy);
+  if (node === undefined || group === undefined || node.readiness.ready) return optionsOf(group, policy).unneededForMs;
+  return unreadyForMsOf(node, group, observation, policy);
 }
 
 function observe(metrics: Latencies, due: Due | undefined, end: { readonly atMs: number; readonly deleted: boolean }) {

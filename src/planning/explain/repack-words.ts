@@ -1,7 +1,7 @@
 /** Sentences about repacking, for people. */
 import type { LoopState } from '../../domain/loop-state.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
-import type { Policy } from '../../domain/policy.ts';
+import { optionsOf, type Policy } from '../../domain/policy.ts';
 import { isForSickNodes } from '../../domain/repack.ts';
 import type { EndedRepack, RepackBlocker, RepackEstimate, RepackSet, RunningRepack, Saved } from '../../domain/repack.ts';
 
@@ -81,14 +81,14 @@ function rounded(score: number): number {
 
 /** What repacks do in a pool. undefined: it is off there, and none is under way. */
 export function describeRepacking(
-  { id, options }: Pick<NodeGroup, 'id' | 'options'>,
+  group: NodeGroup,
   { repacks: { running, search } }: Pick<LoopState, 'repacks'>,
-  { repack }: Pick<Policy, 'repack'>,
+  policy: Policy,
 ): string | undefined {
   const savings = running.filter(({ set }) => !isForSickNodes(set));
-  const own = savings.find(({ set }) => set.add?.group === id || set.remove.some(({ group }) => group === id));
+  const own = savings.find(({ set }) => set.add?.group === group.id || set.remove.some((node) => node.group === group.id));
   if (own !== undefined) return describeRunning(own);
-  if (!(options.repack ?? repack.enabled)) return undefined;
+  if (!optionsOf(group, policy).repack) return undefined;
   if (search === undefined) return 'on; nothing was searched yet';
   const at = `${new Date(search.atMs).toISOString().slice(11, 16)} UTC`;
   return search.why === undefined ? `on; a repack began at ${at}` : `on; nothing began at ${at}: ${search.why}`;

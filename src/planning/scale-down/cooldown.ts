@@ -1,6 +1,6 @@
 import type { LoopState } from '../../domain/loop-state.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
-import type { ScaleDownPolicy } from '../../domain/policy.ts';
+import { optionsOf, type ScaleDownPolicy } from '../../domain/policy.ts';
 import { stalenessProblem } from '../state/cluster-health.ts';
 import type { ScaleDownContext } from './plan-context.ts';
 import { formatDuration } from '../../lib/duration.ts';
@@ -45,14 +45,14 @@ export function cooldownEndMs(state: CooldownTimes, rules: ScaleDownPolicy, nowM
  * When the group's own cooldown ends, milliseconds since the epoch; undefined if it has none. Its own delays count from its own times, and so
  * does that after a failure, which may be its own alone. The others apply to all groups together, or by the policy to each group.
  */
-export function groupCooldownEndMs({ id, options }: NodeGroup, { observation, state, policy }: ScaleDownContext): number | undefined {
-  const times = state.groupTimes.get(id);
+export function groupCooldownEndMs(group: NodeGroup, { observation, state, policy }: ScaleDownContext): number | undefined {
+  const times = state.groupTimes.get(group.id);
   if (times === undefined) return undefined;
-  const rules = policy.scaleDown.delaysPerGroup ? policy.scaleDown : undefined;
+  const options = optionsOf(group, policy);
   const delays: readonly (readonly [sinceMs: number | undefined, delayMs: number | undefined])[] = [
-    [times.scaleUpMs, options.delayAfterAddMs ?? rules?.delayAfterAddMs],
-    [times.scaleDownMs, options.delayAfterDeleteMs ?? rules?.delayAfterDeleteMs],
-    [times.scaleDownFailureMs, options.delayAfterFailureMs ?? policy.scaleDown.delayAfterFailureMs],
+    [times.scaleUpMs, options.delayAfterAddMs],
+    [times.scaleDownMs, options.delayAfterDeleteMs],
+    [times.scaleDownFailureMs, options.delayAfterFailureMs],
   ];
   const ends = delays.flatMap(([sinceMs, delayMs]) => (sinceMs === undefined || delayMs === undefined ? [] : [sinceMs + delayMs]));
   const endsAtMs = Math.max(-Infinity, ...ends);

@@ -5,7 +5,7 @@ import { compareText } from '../../lib/comparison.ts';
 import { isScaleDownDisabled, type Node } from '../../domain/node.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { UnremovableNode } from '../../domain/plan.ts';
-import type { Policy } from '../../domain/policy.ts';
+import { optionsOf, type Policy } from '../../domain/policy.ts';
 import { DEVICE_CLAIMS, type Pod } from '../../domain/pod.ts';
 import { isExpendable } from '../../scheduling/drainability/drain-rules.ts';
 import { checkNodeDrain, type NodeDrain } from '../../scheduling/drainability/drainability.ts';
@@ -42,7 +42,6 @@ export interface Eligibility {
 }
 
 const NO_PODS: readonly Pod[] = [];
-const DEFAULT_GPU_THRESHOLD = 0.5;
 const PROTECTION = { 'scale-in': 'scale-in', actions: 'scale set actions' } as const;
 
 /** Separates removable from unremovable nodes, with the cheap checks first. Simulates nothing. */
@@ -221,21 +220,16 @@ function utilizationAndThreshold(
   pods: readonly Pod[],
   { policy, observation, gpuIndexes: devices }: ScaleDownContext,
 ): { readonly utilization: number | undefined; readonly threshold: number } {
-  const rules = policy.scaleDown;
-  if (hasDevices(node, devices)) {
-    const threshold = group.options.gpuUtilizationThreshold ?? rules.gpuUtilizationThreshold;
-    const used = claimUtilization(node, pods) ?? deviceUtilization(node, pods, devices);
-    return { utilization: used, threshold: threshold ?? DEFAULT_GPU_THRESHOLD };
-  }
-  const options = {
+  const options = optionsOf(group, policy);
+  const claimed = claimUtilization(node, pods);
+  if (hasDevices(node, devices))
+    return { utilization: claimed ?? deviceUtilization(node, pods, devices), threshold: options.gpuUtilizationThreshold };
+  const counted = {
     nowMs: observation.nowMs,
-    ignoreDaemonPods: group.options.ignoreDaemonSetsUtilization ?? rules.ignoreDaemonSetsUtilization,
-    ignoreMirrorPods: rules.ignoreMirrorPodsUtilization,
+    ignoreDaemonPods: options.ignoreDaemonSetsUtilization,
+    ignoreMirrorPods: policy.scaleDown.ignoreMirrorPodsUtilization,
   };
-  return {
-    utilization: claimUtilization(node, pods) ?? utilizationOf(node, pods, options),
-    threshold: group.options.utilizationThreshold ?? rules.utilizationThreshold,
-  };
+  return { utilization: claimed ?? utilizationOf(node, pods, counted), threshold: options.utilizationThreshold };
 }
 
 /** The reason, with the minimum size. */

@@ -3,7 +3,7 @@ import type { LoopState } from '../../domain/loop-state.ts';
 import type { Instance, InstanceState, NodeGroup } from '../../domain/node-group.ts';
 import type { Node } from '../../domain/node.ts';
 import type { Observation } from '../../domain/observation.ts';
-import { drainOptionsOf, policyForDrains } from '../../scheduling/drainability/group-drain-options.ts';
+import { statedDrain, policyForDrains } from '../../scheduling/drainability/group-drain-options.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import { instanceListFacts, membershipFacts } from '../facts/instance-facts.ts';
@@ -145,7 +145,7 @@ function drainRules(
   const usual = drainContext(cluster, drainRulesOf(policy), nowMs);
   const own = new Map<NodeGroupId, DrainContext>();
   for (const [id, { options }] of groups) {
-    const drain = drainOptionsOf(options);
+    const drain = statedDrain(options);
     if (drain !== undefined) own.set(id, { ...usual, policy: drainRulesOf(policyForDrains(policy, drain)) });
   }
   const drainOn = (node: NodeName): DrainContext => {

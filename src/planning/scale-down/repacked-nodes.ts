@@ -8,7 +8,7 @@ import type { ClusterView, Observation } from '../../domain/observation.ts';
 import type { RemovalOutcome } from '../../domain/outcome.ts';
 import type { Removal, UnremovableNode } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
-import type { Policy } from '../../domain/policy.ts';
+import { optionsOf, type Policy } from '../../domain/policy.ts';
 import type { MovedPods, RepackMemory, RepackPolicy, RunningRepack } from '../../domain/repack.ts';
 import { formatDuration } from '../../lib/duration.ts';
 
@@ -56,11 +56,11 @@ const PRECISION_MS = 1_000;
 export function withMovedPods(
   memory: RepackMemory,
   { removals, outcomes }: { readonly removals: readonly Removal[]; readonly outcomes: readonly RemovalOutcome[] },
-  { groups, rules }: { readonly groups: readonly NodeGroup[]; readonly rules: RepackPolicy },
+  { groups, policy }: { readonly groups: readonly NodeGroup[]; readonly policy: Policy },
 ): RepackMemory {
   const begunMs = new Map(outcomes.flatMap((outcome) => (outcome.kind === 'started' ? [[outcome.node, outcome.atMs]] : [])));
   if (begunMs.size === 0) return memory;
-  const on = new Set(groups.flatMap(({ id, options }) => ((options.repack ?? rules.enabled) ? [id] : [])));
+  const on = new Set(groups.filter((group) => optionsOf(group, policy).repack).map(({ id }) => id));
   const moved = removals.flatMap(({ node, group, pods }): readonly MovedPods[] => {
     const atMs = begunMs.get(node);
     return atMs === undefined || !on.has(group) ? [] : movedAt(pods, atMs);

@@ -2,12 +2,13 @@ import { type NodeGroupId, podName } from '../../domain/ids.ts';
 import { defined } from '../../lib/defined.ts';
 import { compareText } from '../../lib/comparison.ts';
 import { GangLedger } from '../../scheduling/drainability/gang-ledger.ts';
-import { drainOptionsOf } from '../../scheduling/drainability/group-drain-options.ts';
+import { statedDrain } from '../../scheduling/drainability/group-drain-options.ts';
 import { isWhole, type NodeGroup } from '../../domain/node-group.ts';
 import type { UnremovableNode, Removal, RemovalCause } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
+import { optionsOf } from '../../domain/policy.ts';
 import { decisivePrices } from '../expanders/node-price.ts';
-import { isWorking, startupMsOf, unreadyForMsOf } from '../state/node-counts.ts';
+import { isWorking, unreadyForMsOf } from '../state/node-counts.ts';
 import { BudgetLedger, type RemovalAllowance, type GroupMinimums, ClusterMinimum } from './budgets.ts';
 import { groupCooldownEndMs } from './cooldown.ts';
 import { minimumSizeReason } from './eligibility.ts';
@@ -152,15 +153,13 @@ type Refusal = Omit<UnremovableNode, 'node' | 'utilization'>;
 /** The time must have passed in full: at exactly its last millisecond it has not. */
 function notDueYet(candidate: Unneeded, context: ScaleDownContext): Refusal | undefined {
   const { group, node } = candidate;
-  const rules = context.policy.scaleDown;
+  const options = optionsOf(group, context.policy);
   const ready = node.readiness.ready;
   // It was found and checked for as long as repacks wait.
   if (ready && candidate.repacked) return undefined;
-  const waitMs = ready
-    ? (group.options.unneededForMs ?? rules.unneededForMs)
-    : unreadyForMsOf(candidate.node, group, context.observation, context.policy);
+  const waitMs = ready ? options.unneededForMs : unreadyForMsOf(node, group, context.observation, context.policy);
   // A node that is still starting is not broken, however long it was unneeded.
-  const startsUntilMs = ready ? -Infinity : node.createdAtMs + startupMsOf(group, context.policy);
+  const startsUntilMs = ready ? -Infinity : node.createdAtMs + options.maxStartupMs;
   const dueAtMs = Math.max(candidate.sinceMs + waitMs, startsUntilMs);
   if (dueAtMs < context.observation.nowMs) return undefined;
   return { reason: ready ? 'NotUnneededLongEnough' : 'NotUnreadyLongEnough', recheckAtMs: dueAtMs };
@@ -313,6 +312,6 @@ function toRemoval(candidate: Unneeded): Removal {
     unneededSinceMs: candidate.sinceMs,
     cause: causeOf(candidate),
     utilization: candidate.utilization,
-    ...defined({ condition: candidate.condition, drain: drainOptionsOf(candidate.group.options) }),
+    ...defined({ condition: candidate.condition, drain: statedDrain(candidate.group.options) }),
   };
 }

@@ -9,7 +9,7 @@ import type { NodeGroup } from '../../domain/node-group.ts';
 import type { Node } from '../../domain/node.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { Pod } from '../../domain/pod.ts';
-import type { Policy } from '../../domain/policy.ts';
+import { optionsOf, type Policy } from '../../domain/policy.ts';
 import { membershipFacts } from '../facts/instance-facts.ts';
 import { inFlight, isOwn } from './increases/increase-records.ts';
 import {
@@ -22,7 +22,6 @@ import {
   withFoundPods,
   withoutPods,
 } from './increases/pods-of-increases.ts';
-import { maxProvisionMsOf } from './unregistered.ts';
 
 /**
  * kube-scheduler tries a refused pod again at most 10 s after a node that may take it (its `podMaxBackoffSeconds`), and some seconds pass
@@ -102,7 +101,7 @@ export function trackAccepted(
         : entry,
     );
     const tracked = trackNodes(entries, { group, state, observation, lostNodes: hasLostNodes(group, state, before) });
-    const maxProvisionMs = maxProvisionMsOf(group, policy);
+    const { maxProvisionMs } = optionsOf(group, policy);
     const ready = tracked.filter(({ readyAtMs, incomplete }) => readyAtMs === observation.nowMs && !incomplete);
     // guard: nodes are ready at the time of a rule although the last ones were started, not created
     const created = ready.filter(({ started, nodes }) => started < Math.max(1, nodes));

@@ -5,7 +5,7 @@
 import type { NodeGroupId } from '../../domain/ids.ts';
 import type { Backoff, LoopState, Stockout } from '../../domain/loop-state.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
-import type { BackoffPolicy } from '../../domain/policy.ts';
+import { type BackoffPolicy, optionsOf, type Policy } from '../../domain/policy.ts';
 import type { SkipReason } from '../../domain/reasons.ts';
 import { type Closure, type ClosureTimes, nextDurationMs } from '../../lib/closure.ts';
 import { defined } from '../../lib/defined.ts';
@@ -17,12 +17,12 @@ import { closingStockout, drawsOn, isClosedFor, isStillRelevant, withStockout } 
 type ClosedReason = Extract<SkipReason, { readonly kind: 'backoff' | 'stockout' }>;
 
 /** Closes what the row of a failure names: backs off the group, and records a stockout of its size or quota. */
-export function close(state: LoopState, failure: GroupFailure, row: FailureRow, policy: BackoffPolicy): LoopState {
+export function close(state: LoopState, failure: GroupFailure, row: FailureRow, policy: Policy): LoopState {
   const { times, stockoutMs } = row;
   const backoffs =
     times === 'configured'
       ? new Map([...state.backoffs, [failure.groupId, configuredBackoff(state.backoffs.get(failure.groupId), failure, policy)]])
-      : refusedBackoffs(state.backoffs, failure, { ...row, times }, policy);
+      : refusedBackoffs(state.backoffs, failure, { ...row, times }, policy.backoff);
   if (stockoutMs === undefined) return { ...state, backoffs };
   const lastsMs = Math.max(stockoutMs, backoffs.get(failure.groupId)?.durationMs ?? 0);
   return { ...state, backoffs, stockouts: withStockout(state.stockouts, stockoutOf(failure, lastsMs)) };
@@ -44,7 +44,7 @@ export function closedReason(
 }
 
 /** Takes in an accepted increase that failed: the group is closed, and the increase is no longer in flight. */
-export function failIncrease(state: LoopState, failure: GroupFailure, policy: BackoffPolicy): LoopState {
+export function failIncrease(state: LoopState, failure: GroupFailure, policy: Policy): LoopState {
   const records = awaiting(state.increases.get(failure.groupId) ?? [], 0);
   return close(
     { ...state, increases: withRecords(state.increases, failure.groupId, records) },
@@ -58,10 +58,10 @@ export function failIncrease(state: LoopState, failure: GroupFailure, policy: Ba
  * The Cluster Autoscaler's rule. The first failure backs off for the first time. A failure during a backoff restarts the same duration. A
  * failure after it doubles the duration, up to the longest. Both are the group's own, else those of all groups.
  */
-function configuredBackoff(known: Backoff | undefined, failure: GroupFailure, policy: BackoffPolicy): Backoff {
-  const { backoffInitialMs: firstMs = policy.initialMs, backoffMaxMs: maxMs = policy.maxMs } = failure.group?.options ?? {};
+function configuredBackoff(known: Backoff | undefined, failure: GroupFailure, policy: Policy): Backoff {
+  const { backoffInitialMs: firstMs, backoffMaxMs: maxMs } = optionsOf(failure.group, policy);
   // A refused write with times of its own says nothing about this failure.
-  const isFirst = known === undefined || known.refused || failure.atMs >= known.lastFailureMs + policy.resetAfterMs;
+  const isFirst = known === undefined || known.refused || failure.atMs >= known.lastFailureMs + policy.backoff.resetAfterMs;
   const before = isFirst ? undefined : known;
   const isDuring = before !== undefined && failure.atMs < before.untilMs;
   const durationMs = isDuring ? before.durationMs : nextDurationMs({ firstMs, longestMs: Math.max(firstMs, maxMs) }, before);

@@ -6,11 +6,11 @@ import { instanceKey, type NodeGroupId, type NodeName } from '../../domain/ids.t
 import type { AcceptedIncrease, LoopState } from '../../domain/loop-state.ts';
 import type { Instance, NodeGroup } from '../../domain/node-group.ts';
 import type { Observation } from '../../domain/observation.ts';
-import type { Policy } from '../../domain/policy.ts';
+import { optionsOf, type Policy } from '../../domain/policy.ts';
 import { absentInstances, instanceListFacts, membershipFacts } from '../facts/instance-facts.ts';
 import { failIncrease } from './closures.ts';
 import { awaiting, increaseByOthers, inFlight, inFlightIn, withRecords, type InFlightIncrease } from './increases/increase-records.ts';
-import { awaitedSinceMs, isFirstLoop, isLeftover, maxProvisionMsOf, mayJoin } from './unregistered.ts';
+import { awaitedSinceMs, isFirstLoop, isLeftover, mayJoin } from './unregistered.ts';
 
 /**
  * Updates the in-flight increases. Nodes that joined are no longer expected, failed instances never join, and an overdue increase has
@@ -89,7 +89,7 @@ function trackGroup(state: LoopState, seen: GroupUpdate, policy: Policy): LoopSt
   const times =
     known === undefined
       ? increaseFoundNow(state, seen, policy)
-      : { requestedAtMs: nowMs, expectedByMs: nowMs + maxProvisionMsOf(group, policy) };
+      : { requestedAtMs: nowMs, expectedByMs: nowMs + optionsOf(group, policy).maxProvisionMs };
   const all = rise > 0 ? [...records, increaseByOthers(rise, times)] : records;
   const next = {
     ...state,
@@ -123,7 +123,7 @@ function increaseFoundNow(
   { group, joining, nowMs }: Pick<GroupUpdate, 'group' | 'joining' | 'nowMs'>,
   policy: Policy,
 ): IncreaseTimes {
-  const maxProvisionMs = maxProvisionMsOf(group, policy);
+  const { maxProvisionMs } = optionsOf(group, policy);
   const births = isFirstLoop(state) ? joining.map((instance) => awaitedSinceMs(instance, nowMs, maxProvisionMs)) : [];
   const recent = births.filter((birthMs) => birthMs < nowMs);
   const requestedAtMs = recent.length === 0 ? nowMs : Math.max(...recent);
@@ -151,7 +151,7 @@ function failOnFailedInstance(
   if (first?.error === undefined || lastFailureMs >= known.requestedAtMs) return state;
   const { group, nowMs } = seen;
   const { detail, code: cause, message } = first.error;
-  const failed = failIncrease(state, { groupId: group.id, group, detail, cause, message, atMs: nowMs }, policy.backoff);
+  const failed = failIncrease(state, { groupId: group.id, group, detail, cause, message, atMs: nowMs }, policy);
   // The other instances of the increase are expected, and may be late: those that Azure shows, and at first those it does not list yet.
   const coming = inFlight(state, group.id);
   if (coming === undefined) return failed;
@@ -176,7 +176,7 @@ function failOverdue(state: LoopState, seen: GroupUpdate, policy: Policy): LoopS
   if (entry === undefined || nowMs <= entry.expectedByMs) return state;
   const detail = { kind: 'unavailable', effect: 'unknown' } as const;
   const message = `${entry.nodes} nodes did not join within ${Math.round((entry.expectedByMs - entry.requestedAtMs) / 60_000)} minutes`;
-  return failIncrease(state, { groupId: group.id, group, detail, cause: 'timeout', message, atMs: nowMs }, policy.backoff);
+  return failIncrease(state, { groupId: group.id, group, detail, cause: 'timeout', message, atMs: nowMs }, policy);
 }
 
 const NO_INSTANCE = instanceKey('');

@@ -17,7 +17,7 @@ import type { NodeGroup } from '../../domain/node-group.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { IncreaseOutcome, RemovalOutcome } from '../../domain/outcome.ts';
 import type { Increase, UnremovableNode, ScaleDownPlan } from '../../domain/plan.ts';
-import type { Policy } from '../../domain/policy.ts';
+import { optionsOf, type Policy } from '../../domain/policy.ts';
 import type { UnremovableReason } from '../../domain/reasons.ts';
 import { NOTHING_REPACKED } from '../../domain/repack.ts';
 import { defined } from '../../lib/defined.ts';
@@ -33,7 +33,7 @@ import { followIncreases } from './increases/follow-increases.ts';
 import { withoutSent } from './increases/late-answers.ts';
 import { followRequests } from './increases/requests-of-increases.ts';
 import { LONG_AGO_MS, noteFollowedWriters, settleScaleUpTimes } from './increases/scale-up-times.ts';
-import { maxProvisionMsOf, trackUnregistered } from './unregistered.ts';
+import { trackUnregistered } from './unregistered.ts';
 
 /** The state of a new process. */
 export function emptyLoopState(nowMs: number): LoopState {
@@ -71,7 +71,7 @@ export function emptyLoopState(nowMs: number): LoopState {
 /** The first reducer of a loop: takes in cloud events, joined nodes and expired entries. Call it once per observation, before planning. */
 export function reduceObservation(state: LoopState, observation: Observation, policy: Policy): LoopState {
   const { nowMs } = observation;
-  const afterEvents = failuresOf(observation).reduce((next, failure) => failIncrease(next, failure, policy.backoff), state);
+  const afterEvents = failuresOf(observation).reduce((next, failure) => failIncrease(next, failure, policy), state);
   const increased = trackIncreases(afterEvents, { observation, before: state.increases }, policy);
   const accepted = trackAccepted(increased, { observation, before: state }, policy);
   const settled = settleScaleUpTimes(noteFollowedWriters(accepted, observation), state, observation);
@@ -133,14 +133,12 @@ export function reduceIncrease(
     const { group: groupId, error } = outcome;
     const row = refusalRow(error.detail);
     // This increase failed; earlier ones are still in flight.
-    return row === undefined
-      ? state
-      : close(state, refusedIncrease({ groupId, group: result.group, atMs: nowMs, error }), row, policy.backoff);
+    return row === undefined ? state : close(state, refusedIncrease({ groupId, group: result.group, atMs: nowMs, error }), row, policy);
   }
   const { group, pods } = increase;
   const nodes = Math.max(0, outcome.target - increase.from);
   const started = outcome.kind === 'accepted' ? (outcome.started ?? 0) : 0;
-  const expectedByMs = nowMs + maxProvisionMsOf(result.group, policy);
+  const expectedByMs = nowMs + optionsOf(result.group, policy).maxProvisionMs;
   return {
     ...state,
     // guard: a group backs off until a write of it is accepted

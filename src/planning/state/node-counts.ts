@@ -7,15 +7,11 @@ import type { LoopState } from '../../domain/loop-state.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import { isQuarantined, isScaleDownDisabled, RESOURCE_NOT_READY, type Node } from '../../domain/node.ts';
 import type { Observation } from '../../domain/observation.ts';
-import type { Policy } from '../../domain/policy.ts';
+import { optionsOf, type Policy } from '../../domain/policy.ts';
 import { hasTaint, TO_BE_DELETED_TAINT } from '../../domain/taints.ts';
 import { factsOfGroups } from '../facts/group-facts.ts';
 import { absentInstances, instanceListFacts, membershipFacts } from '../facts/instance-facts.ts';
 import { nodeListFacts } from '../facts/node-list-facts.ts';
-import { maxProvisionMsOf } from './unregistered.ts';
-
-/** The Cluster Autoscaler's `--max-node-startup-time`. */
-const STARTUP_MS = 900_000;
 
 /** If an instance was seen this long before it first lacked a node, it had a node in between. */
 const WAS_NODE_MS = 60_000;
@@ -146,17 +142,12 @@ export function isStarting(
   group: NodeGroup | undefined,
   { policy, nowMs }: { readonly policy: Policy; readonly nowMs: number },
 ): boolean {
-  return nowMs - node.createdAtMs < startupMsOf(group, policy);
-}
-
-/** How long a new node of the group that is not ready counts as starting, milliseconds. */
-export function startupMsOf(group: NodeGroup | undefined, policy: Policy): number {
-  return group?.options.maxStartupMs ?? policy.cluster?.maxStartupMs ?? STARTUP_MS;
+  return nowMs - node.createdAtMs < optionsOf(group, policy).maxStartupMs;
 }
 
 /** Instances that are being deleted, failed or stopped never become nodes. */
 function countUnregistered(group: NodeGroup, tally: Tally, { state, observation, policy }: CountInput): void {
-  const oldestMs = observation.nowMs - maxProvisionMsOf(group, policy);
+  const oldestMs = observation.nowMs - optionsOf(group, policy).maxProvisionMs;
   for (const { key, state: doing, firstSeenMs } of absentInstances(group, observation.cloud)) {
     if (doing !== 'creating' && doing !== 'running' && doing !== 'unknown') continue;
     const sinceMs = state.unregisteredSince?.get(key) ?? firstSeenMs;
@@ -198,7 +189,7 @@ export function unreadyForMsOf(
   { cloud, nowMs }: Pick<Observation, 'cloud' | 'nowMs'>,
   policy: Policy,
 ): number {
-  const usualMs = group.options.unreadyForMs ?? policy.scaleDown.unreadyForMs;
+  const usualMs = optionsOf(group, policy).unreadyForMs;
   if (node.preemption === undefined || nowMs < node.preemption.deadlineMs) return usualMs;
   const key = cloud.instanceOfNode.get(node.name);
   const instance = group.instances?.find((candidate) => candidate.key === key);

@@ -7,7 +7,7 @@ import type { InstanceKey } from '../../domain/ids.ts';
 import type { LoopState } from '../../domain/loop-state.ts';
 import type { Instance, NodeGroup } from '../../domain/node-group.ts';
 import type { Observation } from '../../domain/observation.ts';
-import type { Policy } from '../../domain/policy.ts';
+import { optionsOf, type Policy } from '../../domain/policy.ts';
 import { absentInstances } from '../facts/instance-facts.ts';
 import type { InFlightIncrease } from './increases/increase-records.ts';
 
@@ -21,11 +21,6 @@ const EXTRA_AFTER_START_MS = 60_000;
 export function awaitedSinceMs({ createdAtMs }: Pick<Instance, 'createdAtMs'>, seenMs: number, maxProvisionMs: number): number {
   const isYoung = createdAtMs !== undefined && seenMs - createdAtMs < 2 * maxProvisionMs;
   return isYoung ? Math.min(seenMs, createdAtMs) : seenMs;
-}
-
-/** How long a node of the group may take to join, milliseconds. */
-export function maxProvisionMsOf(group: NodeGroup | undefined, policy: Policy): number {
-  return group?.options.maxProvisionMs ?? policy.scaleUp.maxProvisionMs;
 }
 
 /** Whether no observation has entered the state yet. What a process finds at its start it may have done itself in an earlier life. */
@@ -44,7 +39,7 @@ export function trackUnregistered(
   // If no node matches an instance, the ids do not compare; it does not mean that every instance lost its node.
   if (cloud.instanceOfNode.size === 0 && cluster.nodes.size > 0) return since;
   for (const group of cloud.groups) {
-    const maxProvisionMs = maxProvisionMsOf(group, policy);
+    const { maxProvisionMs } = optionsOf(group, policy);
     const bornMs = (instance: Instance): number =>
       Math.min(nowMs, Math.max(awaitedSinceMs(instance, nowMs, maxProvisionMs), nowMs - maxProvisionMs + EXTRA_AFTER_START_MS));
     for (const instance of absentInstances(group, cloud)) {
@@ -69,13 +64,13 @@ interface OverdueContext {
 export function isOverdue(instance: Instance, group: NodeGroup, context: OverdueContext): boolean {
   const { state, policy, nowMs } = context;
   const sinceMs = state.unregisteredSince?.get(instance.key) ?? instance.firstSeenMs;
-  return nowMs - sinceMs > maxProvisionMsOf(group, policy);
+  return nowMs - sinceMs > optionsOf(group, policy).maxProvisionMs;
 }
 
 /** Whether the instance was old enough, when it was first seen without a node, that it may have had one. */
 export function mayHaveBeenNode(instance: Instance, group: NodeGroup, { state, policy }: { state: LoopState; policy: Policy }): boolean {
   const sinceMs = state.unregisteredSince?.get(instance.key) ?? instance.firstSeenMs;
-  return sinceMs - (instance.createdAtMs ?? instance.firstSeenMs) >= maxProvisionMsOf(group, policy);
+  return sinceMs - (instance.createdAtMs ?? instance.firstSeenMs) >= optionsOf(group, policy).maxProvisionMs;
 }
 
 /**
@@ -91,7 +86,7 @@ export function isLeftover(
   const { state, createdAtMs = Number.POSITIVE_INFINITY, firstSeenMs } = instance;
   if (state === 'failed' || state === 'deleting') return false;
   // The clocks of Azure and of this process may differ, and a new process sees every instance for the first time.
-  if (createdAtMs + 2 * maxProvisionMsOf(group, context.policy) <= requestedAtMs) return true;
+  if (createdAtMs + 2 * optionsOf(group, context.policy).maxProvisionMs <= requestedAtMs) return true;
   // guard: an instance that was seen after the request is part of the increase
   if (firstSeenMs >= requestedAtMs) return false;
   // guard: a node that an increase did request is awaited until the increase must be complete

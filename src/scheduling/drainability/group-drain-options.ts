@@ -1,43 +1,33 @@
 /** How one node group is drained: its own settings, and the policy's for the rest. Pure. */
-import type { DrainOptions, NodeGroupOptions } from '../../domain/node-group.ts';
+import type { DrainOptions, StatedOptions } from '../../domain/node-group.ts';
 import type { DrainBand, Policy } from '../../domain/policy.ts';
+import { defined } from '../../lib/defined.ts';
 
-/** The drain settings among the options of a group; undefined if it has none of its own. */
-export function drainOptionsOf(options: NodeGroupOptions): DrainOptions | undefined {
-  const { maxGracefulTerminationMs, evictionTimeoutMs, evictionRetryMs } = options;
-  const { skipNodesWithSystemPods, skipNodesWithLocalStorage, skipNodesWithCustomControllerPods } = options;
-  const own = Object.entries({
-    maxGracefulTerminationMs,
-    evictionTimeoutMs,
-    evictionRetryMs,
-    skipNodesWithSystemPods,
-    skipNodesWithLocalStorage,
-    skipNodesWithCustomControllerPods,
-  }).filter(([, value]) => value !== undefined);
+const NAMES = [
+  'maxGracefulTerminationMs',
+  'evictionTimeoutMs',
+  'evictionRetryMs',
+  'skipNodesWithSystemPods',
+  'skipNodesWithLocalStorage',
+  'skipNodesWithCustomControllerPods',
+] as const satisfies readonly (keyof DrainOptions)[];
+
+/** What a group states of its drains; undefined if nothing. */
+export function statedDrain(stated: StatedOptions): Partial<DrainOptions> | undefined {
+  const own = NAMES.flatMap((name) => (stated[name] === undefined ? [] : [[name, stated[name]]]));
   return own.length === 0 ? undefined : Object.fromEntries(own);
 }
 
-/** The policy for drains of a group with these options. Its own longest grace period also limits every band of priorities. */
-export function policyForDrains(policy: Policy, own: DrainOptions | undefined): Policy {
+/** The policy for drains of a group that states this. Its own longest grace period also limits every band of priorities. */
+export function policyForDrains(policy: Policy, own: Partial<DrainOptions> | undefined): Policy {
   if (own === undefined) return policy;
+  const { maxGracefulTerminationMs: capMs, evictionTimeoutMs, evictionRetryMs, ...skips } = own;
   const { scaleDown, drain } = policy;
-  const capMs = own.maxGracefulTerminationMs;
-  const bands = capMs === undefined ? {} : { bands: drain.bands.map((band) => cappedBand(band, capMs)) };
+  const bands = capMs === undefined ? drain.bands : drain.bands.map((band) => cappedBand(band, capMs));
   return {
     ...policy,
-    drain: {
-      ...drain,
-      ...bands,
-      maxGracefulTerminationMs: capMs ?? drain.maxGracefulTerminationMs,
-      evictionTimeoutMs: own.evictionTimeoutMs ?? drain.evictionTimeoutMs,
-      evictionRetryMs: own.evictionRetryMs ?? drain.evictionRetryMs,
-    },
-    scaleDown: {
-      ...scaleDown,
-      skipNodesWithSystemPods: own.skipNodesWithSystemPods ?? scaleDown.skipNodesWithSystemPods,
-      skipNodesWithLocalStorage: own.skipNodesWithLocalStorage ?? scaleDown.skipNodesWithLocalStorage,
-      skipNodesWithCustomControllerPods: own.skipNodesWithCustomControllerPods ?? scaleDown.skipNodesWithCustomControllerPods,
-    },
+    drain: { ...drain, bands, ...defined({ maxGracefulTerminationMs: capMs, evictionTimeoutMs, evictionRetryMs }) },
+    scaleDown: { ...scaleDown, ...skips },
   };
 }
 

@@ -1,7 +1,7 @@
 /** Options of single groups: each wins over the value of all groups, and only for its own group. */
 import { describe, expect, it } from 'vitest';
 import { nodeGroupId } from '../../../src/domain/ids.ts';
-import type { NodeGroupOptions } from '../../../src/domain/node-group.ts';
+import type { StatedOptions } from '../../../src/domain/node-group.ts';
 import { failIncrease } from '../../../src/planning/state/closures.ts';
 import { createScoring } from '../../../src/planning/scale-up/packing/option-score.ts';
 import { aCluster, aPod, resourceNames, START_MS, type PodOptions } from '../../support/builders.ts';
@@ -9,10 +9,10 @@ import { aPolicy } from '../../support/policy.ts';
 import { keptReasons, MINUTE, names, nodes, plan, pool, removed, sinceMinutes } from './world.ts';
 import { aState } from '../../support/state.ts';
 
-const withOptions = (id: string, size: number, options: NodeGroupOptions) => pool(id, size, { options });
+const withOptions = (id: string, size: number, options: StatedOptions) => pool(id, size, { options });
 
 describe("a group's own cooldown", () => {
-  it.each<[string, NodeGroupOptions, object, boolean]>([
+  it.each<[string, StatedOptions, object, boolean]>([
     ['after its increase', { delayAfterAddMs: 30 * MINUTE }, { scaleUpMs: START_MS - 20 * MINUTE }, true],
     ['that is over', { delayAfterAddMs: 30 * MINUTE }, { scaleUpMs: START_MS - 31 * MINUTE }, false],
     ['after a removal', { delayAfterDeleteMs: 5 * MINUTE }, { scaleDownMs: START_MS - MINUTE }, true],
@@ -102,7 +102,7 @@ describe("a group's own rules about pods that block", () => {
   const system: PodOptions = { namespace: 'kube-system' };
   const custom: PodOptions = { controller: { kind: 'Game', name: 'g', uid: 'g' } };
 
-  it.each<[string, PodOptions, NodeGroupOptions, readonly string[]]>([
+  it.each<[string, PodOptions, StatedOptions, readonly string[]]>([
     ['local storage blocks in its group', cache, { skipNodesWithLocalStorage: true }, ['q-0']],
     ['system pods do not block in its group', system, { skipNodesWithSystemPods: false }, ['p-0']],
     ['pods of custom controllers do not block in its group', custom, { skipNodesWithCustomControllerPods: false }, ['p-0']],
@@ -131,8 +131,8 @@ describe("a group's own rules about pods that block", () => {
 });
 
 describe("a group's own backoff", () => {
-  const policy = aPolicy().backoff;
-  const failed = (options: NodeGroupOptions, times: number): readonly number[] => {
+  const policy = aPolicy();
+  const failed = (options: StatedOptions, times: number): readonly number[] => {
     let state = aState();
     let atMs = START_MS;
     return Array.from({ length: times }, () => {
@@ -148,7 +148,7 @@ describe("a group's own backoff", () => {
     });
   };
 
-  it.each<[string, NodeGroupOptions, readonly number[]]>([
+  it.each<[string, StatedOptions, readonly number[]]>([
     ['of all groups', {}, [5, 10, 20, 30]],
     ['begins and ends with its own times', { backoffInitialMs: MINUTE, backoffMaxMs: 3 * MINUTE }, [1, 2, 3, 3]],
     ['is never shorter than its first', { backoffInitialMs: 60 * MINUTE }, [60, 60, 60, 60]],

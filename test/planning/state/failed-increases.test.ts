@@ -3,6 +3,7 @@ import { nodeGroupId } from '../../../src/domain/ids.ts';
 import { close, failIncrease, withAccepted } from '../../../src/planning/state/closures.ts';
 import { isRefusal, refusalRow, refusedIncrease, requestedWaitMs } from '../../../src/planning/state/failed-increases.ts';
 import { AutoscalerError, type ErrorKind } from '../../../src/lib/errors.ts';
+import { aPolicy } from '../../support/policy.ts';
 import { aState } from '../../support/state.ts';
 
 const A = nodeGroupId('a');
@@ -10,7 +11,7 @@ const B = nodeGroupId('b');
 const C = nodeGroupId('c');
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
-const policy = { initialMs: 5 * MINUTE, maxMs: 30 * MINUTE, resetAfterMs: 180 * MINUTE };
+const policy = aPolicy();
 const EMPTY = aState().backoffs;
 const UNAVAILABLE = { kind: 'unavailable', effect: 'none' } as const;
 

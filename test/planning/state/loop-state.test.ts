@@ -48,7 +48,7 @@ describe('backoff', () => {
     const fail = (known: Backoff | undefined, atMs: number): Backoff => {
       const state = aState({ backoffs: new Map(known === undefined ? [] : [[G, known]]) });
       const failure = { groupId: G, group: undefined, detail: NO_STOCK, cause: 'x', message: '', atMs };
-      const backoff = failIncrease(state, failure, policy.backoff).backoffs.get(G);
+      const backoff = failIncrease(state, failure, policy).backoffs.get(G);
       if (backoff === undefined) throw new Error('The group does not back off.');
       return backoff;
     };

@@ -24,7 +24,7 @@ export const REPACK_GUARDS: readonly GuardTable[] = [
     test: 'test/planning/scale-down/repack/repack.test.ts',
     quick: true,
     guards: [
-      { title: 'a pool is repacked only where that is turned on', change: ['(options.repack ?? enabled)', 'true'] },
+      { title: 'a pool is repacked only where that is turned on', change: ['optionsOf(group, policy).repack ?', 'true ?'] },
       { title: 'a repack is undone once a removal rule keeps one of its nodes', change: ['candidate === undefined', 'false'] },
       { title: 'an undone repack is tried again only after a time that grows', change: ['closures.get(node)', 'undefined'] },
       'a refused node of a repack undoes it, and its nodes are left out for a while',

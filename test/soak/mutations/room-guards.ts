@@ -64,7 +64,7 @@ export const ROOM_GUARDS: readonly GuardTable[] = [
     test: 'test/planning/scale-down/room/room.test.ts',
     quick: true,
     guards: [
-      { title: 'room is made only in pools where that is on', change: ['!makesRoom(group, input.context)', 'false'] },
+      { title: 'room is made only in pools where that is on', change: ['!optionsOf(group, input.context.policy).makeRoom', 'false'] },
       {
         title: 'room is made on a node once within a time that grows',
         change: ['untilMs > context.observation.nowMs && added === undefined', 'false'],

@@ -1,9 +1,9 @@
 /** Why one node stays or is removed: the blocker and its rule, since when, when it is checked next, what it costs, who tainted it. */
 import { podName } from '../../../domain/ids.ts';
 import type { Node } from '../../../domain/node.ts';
-import { type NodeGroup, stoppedInstances } from '../../../domain/node-group.ts';
+import { stoppedInstances } from '../../../domain/node-group.ts';
 import type { Blocker } from '../../../domain/plan.ts';
-import type { Policy } from '../../../domain/policy.ts';
+import { optionsOf } from '../../../domain/policy.ts';
 import { CPU, MEMORY } from '../../../domain/resources.ts';
 import { taintText } from '../../../domain/taints.ts';
 import { defined } from '../../../lib/defined.ts';
@@ -71,10 +71,10 @@ export function answerNode(decided: AnswerInput, name: string): NodeAnswer | und
     name,
     ...decidedOn(explained),
     requested: { cpu: shareOf(node, pods, CPU), memory: shareOf(node, pods, MEMORY) },
-    removableAfterMs: group?.options.unneededForMs ?? policy.scaleDown.unneededForMs,
+    removableAfterMs: optionsOf(group, policy).unneededForMs,
     ready: node.readiness.ready,
     cordoned: node.unschedulable,
-    threshold: thresholdOf(group, policy),
+    threshold: optionsOf(group, policy).utilizationThreshold,
     taints: node.taints.map((taint) => ({ taint: taintText(taint), ...taintWriter(taint, { group, last: nodeWriters?.taints }) })),
     pods: pods.map(podName).sort(),
     ...defined({
@@ -102,10 +102,10 @@ function answerStopped({ input: { observation, policy } }: AnswerInput, name: st
     verdict: 'stays',
     sentence: describeStoppedNode(instance, { ...stopped, cost }),
     requested: { cpu: 0, memory: 0 },
-    removableAfterMs: group.options.unneededForMs ?? policy.scaleDown.unneededForMs,
+    removableAfterMs: optionsOf(group, policy).unneededForMs,
     ready: false,
     cordoned: false,
-    threshold: thresholdOf(group, policy),
+    threshold: optionsOf(group, policy).utilizationThreshold,
     taints: [],
     pods: [],
     pool: group.id,
@@ -147,11 +147,6 @@ function sentenceOf({ verdict, blocker, detail, reason, sentence }: ExplainedNod
   if (blocker !== undefined)
     return `Not removed: pod ${blocker.pod} blocks it, ${blocker.reason}${blocker.detail === '' ? '' : ` (${blocker.detail})`}.`;
   return `Not removed: ${detail ?? sentence.replace(/^(unremovable|not removed): /, '')}${detail === undefined || reason === undefined ? '' : ` (${reason})`}.`;
-}
-
-/** Where GPUs decide, their threshold is with the reason. */
-function thresholdOf(group: NodeGroup | undefined, { scaleDown }: Policy): number {
-  return group?.options.utilizationThreshold ?? scaleDown.utilizationThreshold;
 }
 
 function shareOf(node: Node, pods: readonly { readonly shape: { readonly requests: Float64Array } }[], index: number): number {

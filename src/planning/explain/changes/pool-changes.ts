@@ -1,6 +1,6 @@
 /** Changes of one pool: its limits and options, and what its nodes offer. */
 import type { NodeGroupId } from '../../../domain/ids.ts';
-import type { NodeGroupOptions } from '../../../domain/node-group.ts';
+import type { StatedOptions } from '../../../domain/node-group.ts';
 import { largest } from '../../../domain/resources.ts';
 import { yamlText } from '../../../lib/shown-text.ts';
 import { formatAmount } from '../amounts.ts';
@@ -96,7 +96,7 @@ function withLabel(world: World, { group, key, value }: PoolLabel): World {
   return withTemplate(world, group, (template) => ({ ...template, labels: { ...template.labels, [key]: value } }));
 }
 
-function withOptions(world: World, id: NodeGroupId, options: Partial<NodeGroupOptions>): World {
+function withOptions(world: World, id: NodeGroupId, options: StatedOptions): World {
   return withGroup(world, id, (group) => ({ ...group, options: { ...group.options, ...options } }));
 }
 

@@ -5,6 +5,7 @@ import type { Node } from '../../../domain/node.ts';
 import type { Blocker, UnremovableNode } from '../../../domain/plan.ts';
 import { POD_GROUP_LABEL } from '../../../domain/workloads.ts';
 import type { Pod } from '../../../domain/pod.ts';
+import { optionsOf } from '../../../domain/policy.ts';
 import { CPU, MEMORY } from '../../../domain/resources.ts';
 import type { DisruptionBudget } from '../../../domain/workloads.ts';
 import { defined } from '../../../lib/defined.ts';
@@ -89,16 +90,17 @@ const MOST_USE = 0.9;
 
 function remediesForUse(
   { utilization = 1, threshold = 0 }: UnremovableNode,
-  { id, options }: NodeGroup,
+  group: NodeGroup,
   { node, input }: KeptNode,
 ): readonly RemovalRemedy[] {
   const to = Math.ceil(utilization * 100) / 100;
   const devices =
     (input.names.toRecord(node.allocatable)['nvidia.com/gpu'] ?? input.names.toRecord(node.allocatable)['amd.com/gpu'] ?? 0) > 0;
   const raised: readonly RemovalRemedy[] =
-    to > MOST_USE ? [] : one({ kind: 'raise-threshold', group: id, devices, from: threshold, to }, 1.5 + 4 * (to - threshold));
-  const counts = options.ignoreDaemonSetsUtilization ?? input.policy.scaleDown.ignoreDaemonSetsUtilization;
-  return counts ? raised : [...raised, ...one({ kind: 'ignore-daemon-sets', group: id }, 2)];
+    to > MOST_USE ? [] : one({ kind: 'raise-threshold', group: group.id, devices, from: threshold, to }, 1.5 + 4 * (to - threshold));
+  return optionsOf(group, input.policy).ignoreDaemonSetsUtilization
+    ? raised
+    : [...raised, ...one({ kind: 'ignore-daemon-sets', group: group.id }, 2)];
 }
 
 /** Instances of Flexible sets and of VMs pools have no such protection that a command could remove. */

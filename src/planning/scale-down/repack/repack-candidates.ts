@@ -7,7 +7,6 @@ import type { Saved, RepackBlocker } from '../../../domain/repack.ts';
 import type { NodeGroup } from '../../../domain/node-group.ts';
 import { isWhole } from '../../../domain/node-group.ts';
 import type { UnremovableNode } from '../../../domain/plan.ts';
-import type { Policy } from '../../../domain/policy.ts';
 import { CPU } from '../../../domain/resources.ts';
 import { compareText } from '../../../lib/comparison.ts';
 import type { SlicedWork } from '../../../lib/slices.ts';
@@ -29,15 +28,11 @@ export interface RepackCandidates {
 function withoutThresholds(context: ScaleDownContext): ScaleDownContext {
   const groups = new Map([...context.groups].map(([id, group]) => [id, { ...group, options: unlimited(group) }]));
   const unremovable = new Map([...context.state.unremovable].filter(([, { reason }]) => reason !== 'NoPlaceToMovePods'));
-  return { ...context, groups, policy: unlimitedPolicy(context.policy), state: { ...context.state, unremovable } };
+  return { ...context, groups, state: { ...context.state, unremovable } };
 }
 
 function unlimited({ options }: NodeGroup): NodeGroup['options'] {
   return { ...options, utilizationThreshold: Infinity, gpuUtilizationThreshold: Infinity };
-}
-
-function unlimitedPolicy(policy: Policy): Policy {
-  return { ...policy, scaleDown: { ...policy.scaleDown, utilizationThreshold: Infinity, gpuUtilizationThreshold: Infinity } };
 }
 
 /** May be interrupted: the pods of each node are checked. `among`: the nodes to look at; if absent, all. */

@@ -4,7 +4,7 @@
  */
 import { describeBlock } from '../../../domain/group-blocks.ts';
 import { isWhole, type NodeGroup } from '../../../domain/node-group.ts';
-import type { RepackPolicy } from '../../../domain/repack.ts';
+import { optionsOf, type Policy } from '../../../domain/policy.ts';
 import { outageOfPool } from '../../scale-up/groups/zone-outages.ts';
 import { groupCooldownEndMs } from '../cooldown.ts';
 import type { ScaleDownContext } from '../plan-context.ts';
@@ -15,11 +15,11 @@ export interface RepackRefusal {
   readonly detail: string;
 }
 
-type Rule = (group: NodeGroup, context: ScaleDownContext, policy: RepackPolicy) => RepackRefusal | undefined;
+type Rule = (group: NodeGroup, context: ScaleDownContext) => RepackRefusal | undefined;
 
-const ON: Rule = ({ options }, _context, { enabled }) =>
+const ON: Rule = (group, { policy }) =>
   // guard: a pool is repacked only where that is turned on
-  (options.repack ?? enabled) ? undefined : { code: 'off', detail: 'repacking is off for it (repack: true turns it on)' };
+  optionsOf(group, policy).repack ? undefined : { code: 'off', detail: 'repacking is off for it (repack: true turns it on)' };
 
 const REPLACES: Rule = ({ options }) =>
   // guard: sick nodes are replaced only where that is turned on
@@ -47,32 +47,26 @@ const RULES: readonly Rule[] = [
 ];
 
 /** undefined: the group may be repacked. */
-export function reasonAgainstRepack(group: NodeGroup, context: ScaleDownContext, policy: RepackPolicy): RepackRefusal | undefined {
-  return firstReason([ON, ...RULES], { group, context, policy });
+export function reasonAgainstRepack(group: NodeGroup, context: ScaleDownContext): RepackRefusal | undefined {
+  return firstReason([ON, ...RULES], group, context);
 }
 
 /** The same for its sick nodes. */
-export function reasonAgainstReplacement(group: NodeGroup, context: ScaleDownContext, policy: RepackPolicy): RepackRefusal | undefined {
-  return firstReason([REPLACES, ...RULES], { group, context, policy });
+export function reasonAgainstReplacement(group: NodeGroup, context: ScaleDownContext): RepackRefusal | undefined {
+  return firstReason([REPLACES, ...RULES], group, context);
 }
 
-interface Asked {
-  readonly group: NodeGroup;
-  readonly context: ScaleDownContext;
-  readonly policy: RepackPolicy;
-}
-
-function firstReason(rules: readonly Rule[], { group, context, policy }: Asked): RepackRefusal | undefined {
+function firstReason(rules: readonly Rule[], group: NodeGroup, context: ScaleDownContext): RepackRefusal | undefined {
   for (const rule of rules) {
-    const reason = rule(group, context, policy);
+    const reason = rule(group, context);
     if (reason !== undefined) return reason;
   }
   return undefined;
 }
 
 /** Whether any group may ever be repacked: without one, no loop spends time on it. */
-export function repacksAny(groups: Iterable<NodeGroup>, { enabled }: RepackPolicy): boolean {
-  for (const { options } of groups) if (options.repack ?? enabled) return true;
+export function repacksAny(groups: Iterable<NodeGroup>, policy: Policy): boolean {
+  for (const group of groups) if (optionsOf(group, policy).repack) return true;
   return false;
 }
 

@@ -20,7 +20,7 @@ export function confirmAfterMs(set: RepackSet, rules: RepackPolicy): number {
 const STOPS: ReadonlySet<string> = new Set(['off', 'atomic', 'blocked']);
 
 /** Why the set is dropped without a closure, as a part of a sentence. undefined: nothing has changed that far. */
-export function reasonToEnd(set: RepackSet, context: ScaleDownContext, rules: RepackPolicy): string | undefined {
+export function reasonToEnd(set: RepackSet, context: ScaleDownContext): string | undefined {
   const isSick = isForSickNodes(set);
   const stop = isSick ? stopOfSickSet(set, context) : undefined;
   if (stop !== undefined) return stop;
@@ -28,7 +28,7 @@ export function reasonToEnd(set: RepackSet, context: ScaleDownContext, rules: Re
   for (const id of new Set([...remove.map(({ group }) => group), ...(add === undefined ? [] : [add.group])])) {
     const group = context.groups.get(id);
     if (group === undefined) return `pool ${id} is gone`;
-    const refusal = (isSick ? reasonAgainstReplacement : reasonAgainstRepack)(group, context, rules);
+    const refusal = (isSick ? reasonAgainstReplacement : reasonAgainstRepack)(group, context);
     if (refusal !== undefined && STOPS.has(refusal.code)) return `pool ${id}: ${refusal.detail}`;
   }
   return undefined;

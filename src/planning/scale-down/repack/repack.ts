@@ -6,6 +6,7 @@
 import type { NodeGroupId, NodeName } from '../../../domain/ids.ts';
 import type { NodeGroup } from '../../../domain/node-group.ts';
 import type { Increase, ScaleDownPlan } from '../../../domain/plan.ts';
+import { optionsOf } from '../../../domain/policy.ts';
 import {
   type EndedRepack,
   isForSickNodes,
@@ -22,7 +23,6 @@ import type { SlicedWork } from '../../../lib/slices.ts';
 import { membershipFacts } from '../../facts/instance-facts.ts';
 import { closedReason } from '../../state/closures.ts';
 import { inFlight, inFlightByGroup } from '../../state/increases/increase-records.ts';
-import { maxProvisionMsOf } from '../../state/unregistered.ts';
 import type { ScaleDownContext } from '../plan-context.ts';
 import { youngPod } from '../repacked-nodes.ts';
 import { remainingAllowance } from '../budgets.ts';
@@ -68,7 +68,7 @@ export function* planRepacks(input: RepackInput): SlicedWork<RepackDecision> {
   const memory = withoutForgotten(state.repacks, input.context.observation, rules);
   const groups = [...input.context.groups.values()];
   const isIdle = memory.running.length === 0 && memory.left.size === 0;
-  if (isIdle && !repacksAny(groups, rules) && !replacesAny(groups)) return { memory, increase: undefined, begun: [], ended: [] };
+  if (isIdle && !repacksAny(groups, policy) && !replacesAny(groups)) return { memory, increase: undefined, begun: [], ended: [] };
   const steps = new RepackSteps(input, rules, memory);
   for (const running of memory.running) yield* steps.advance(running);
   yield* steps.replaceSickNodes();
@@ -104,7 +104,7 @@ class RepackSteps {
   }
 
   *advance(repack: RunningRepack): SlicedWork<void> {
-    const off = reasonToEnd(repack.set, this.#input.context, this.#rules);
+    const off = reasonToEnd(repack.set, this.#input.context);
     if (off !== undefined) return this.#end(repack, off, { closes: false });
     switch (repack.stage) {
       case 'checked':
@@ -164,7 +164,7 @@ class RepackSteps {
     if (ready.length < add.nodes) {
       const isAwaited = came.length >= add.nodes || inFlight(context.state, group.id) !== undefined || waitedMs < UNSEEN_AT_MOST_MS;
       if (!isAwaited) return this.#end(repack, `only ${came.length} of ${add.nodes} new nodes of pool ${group.id} came`);
-      const mostMs = maxProvisionMsOf(group, context.policy) + UNSEEN_AT_MOST_MS;
+      const mostMs = optionsOf(group, context.policy).maxProvisionMs + UNSEEN_AT_MOST_MS;
       if (waitedMs < mostMs) return this.#keep(repack);
       return this.#end(
         repack,
@@ -255,8 +255,9 @@ class RepackSteps {
 
   *searchIfDue(): SlicedWork<void> {
     const { search } = this.#memory;
+    const { context } = this.#input;
     if (search !== undefined && this.#nowMs - search.atMs < this.#rules.searchEveryMs) return;
-    if (!repacksAny(this.#input.context.groups.values(), this.#rules)) return;
+    if (!repacksAny(context.groups.values(), context.policy)) return;
     const later = this.#reasonToWait() ?? (this.#hourLeft() < 1 ? this.#hourIsUsed() : undefined);
     const result = later === undefined ? yield* this.#search() : { why: later, saved: undefined };
     this.#memory = { ...this.#memory, search: { atMs: this.#nowMs, ...result } };
@@ -268,9 +269,7 @@ class RepackSteps {
     const found = yield* findRepackCandidates(context);
     const input = this.#checkInput(found, new Set());
     const busy = this.#busyGroups();
-    const open = [...context.groups.values()].filter(
-      (group) => !busy.has(group.id) && reasonAgainstRepack(group, context, this.#rules) === undefined,
-    );
+    const open = [...context.groups.values()].filter((group) => !busy.has(group.id) && reasonAgainstRepack(group, context) === undefined);
     const { budgets } = remainingAllowance(context);
     const spent = open.map(({ id: group }) => ({ group, why: budgets.shortage([{ group, cause: 'repacked' }]) }));
     // guard: no repack begins while a budget of removals leaves no node of its pool

@@ -111,10 +111,10 @@ export function* searchSickNodes(input: SickSearchInput): SlicedWork<SickSearch>
 function reasonAgainstPool(
   { group, stopped }: SickPool,
   before: ReplacedSickNodes | undefined,
-  { context, rules, running }: SickSearchInput,
+  { context, running }: SickSearchInput,
 ): string | undefined {
   if (stopped !== undefined) return stopped;
-  const refusal = reasonAgainstReplacement(group, context, rules);
+  const refusal = reasonAgainstReplacement(group, context);
   if (refusal !== undefined) return `pool ${group.id}: ${refusal.detail}`;
   const { nowMs } = context.observation;
   const untilMs = before?.closure?.untilMs ?? 0;

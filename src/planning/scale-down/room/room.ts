@@ -5,13 +5,13 @@
  * within an hour, over restarts, too. Pure. Must not know how a pod is evicted.
  */
 import { podName, type NodeGroupId, type NodeName } from '../../../domain/ids.ts';
-import type { NodeGroup } from '../../../domain/node-group.ts';
 import type { ClusterView } from '../../../domain/observation.ts';
 import type { Increase, ScaleDownPlan } from '../../../domain/plan.ts';
 import type { Pod } from '../../../domain/pod.ts';
 import type { NodeRoom, RepackMemory } from '../../../domain/repack.ts';
 import type { ResourceNames } from '../../../domain/resources.ts';
 import { describeBlock } from '../../../domain/group-blocks.ts';
+import { optionsOf } from '../../../domain/policy.ts';
 import { nextDurationMs } from '../../../lib/closure.ts';
 import { rotate } from '../../../lib/collections.ts';
 import { formatDuration } from '../../../lib/duration.ts';
@@ -64,16 +64,11 @@ interface RoomDecision {
   readonly increase: Increase | undefined;
 }
 
-/** Whether the pods of the group's nodes may be moved for others. */
-export function makesRoom({ options }: Pick<NodeGroup, 'options'>, { policy }: Pick<ScaleDownContext, 'policy'>): boolean {
-  return options.makeRoom ?? policy.scaleDown.makeRoom;
-}
-
 /** Decides for at most one node. */
 export function planRoom(input: RoomInput): RoomDecision {
   const { context, memory } = input;
   const rooms = knownRooms(input);
-  if (![...context.groups.values()].some((group) => makesRoom(group, context)))
+  if (![...context.groups.values()].some((group) => optionsOf(group, context.policy).makeRoom))
     return { rooms: rooms.size === memory.rooms.size ? memory.rooms : rooms, move: undefined, increase: undefined };
   const refusal = staleReadReason(context) ?? reasonNotToAct(context.observation, context.state, context.policy);
   const search: RoomSearch = { left: MOST_LOOKS, made: undefined };
@@ -159,7 +154,7 @@ function reasonAgainst(ask: RoomAsk, room: NodeRoom, input: RoomInput): string |
   const group = id === undefined ? undefined : input.context.groups.get(id);
   if (group === undefined) return 'its node belongs to no managed pool';
   // guard: room is made only in pools where that is on
-  if (!makesRoom(group, input.context)) return `no room is made in pool ${group.id} (makeRoom: true turns it on)`;
+  if (!optionsOf(group, input.context.policy).makeRoom) return `no room is made in pool ${group.id} (makeRoom: true turns it on)`;
   const block = group.blocks.change ?? group.blocks.removal;
   return block === undefined ? reasonOnNode(ask, room, input) : describeBlock(block);
 }

@@ -7,14 +7,14 @@ import type { LoopState } from '../../../domain/loop-state.ts';
 import type { Instance, NodeGroup } from '../../../domain/node-group.ts';
 import { isBeingRemoved, type Node } from '../../../domain/node.ts';
 import type { Observation } from '../../../domain/observation.ts';
-import type { Policy } from '../../../domain/policy.ts';
+import { optionsOf, type Policy } from '../../../domain/policy.ts';
 import { factsOfGroups } from '../../facts/group-facts.ts';
 import { absentInstances, instanceListFacts, membershipFacts } from '../../facts/instance-facts.ts';
 import { schedulerWaitMs } from '../../state/accepted-increases.ts';
 import { mayBeUnlisted } from '../../state/in-flight-increases.ts';
-import { isStarting, startupMsOf } from '../../state/node-counts.ts';
+import { isStarting } from '../../state/node-counts.ts';
 import { awaitsDevices, awaitsDrivers, driversNeededBy } from './unpublished-devices.ts';
-import { awaitedSinceMs, maxProvisionMsOf } from '../../state/unregistered.ts';
+import { awaitedSinceMs } from '../../state/unregistered.ts';
 import { AZURE_DISK_ZONE } from '../../../domain/volumes.ts';
 import { inFlight } from '../../state/increases/increase-records.ts';
 
@@ -73,7 +73,7 @@ export function findUpcomingNodes(group: NodeGroup, index: UpcomingNodesIndex): 
 /** Old nodes neither become ready nor did so a moment ago. */
 function mayHaveRecentNodes(group: NodeGroup, { observation, policy }: UpcomingNodesIndex): boolean {
   const newestMs = factsOfGroups(observation).get(group.id)?.newestMs ?? Number.NEGATIVE_INFINITY;
-  const recentMs = Math.max(startupMsOf(group, policy), schedulerWaitMs(observation.cluster.pendingPods.length));
+  const recentMs = Math.max(optionsOf(group, policy).maxStartupMs, schedulerWaitMs(observation.cluster.pendingPods.length));
   return observation.nowMs - newestMs < recentMs;
 }
 
@@ -93,7 +93,7 @@ function isJoining(instance: Instance, group: NodeGroup, { observation, state, p
   if (instance.state !== 'creating' && instance.state !== 'running') return false;
   if (registered.has(instance.key) || leaving.has(instance.key)) return false;
   const { nowMs } = observation;
-  const maxProvisionMs = maxProvisionMsOf(group, policy);
+  const { maxProvisionMs } = optionsOf(group, policy);
   if (nowMs - instance.firstSeenMs >= maxProvisionMs) return false;
   if (nowMs - awaitedSinceMs(instance, instance.firstSeenMs, maxProvisionMs) < maxProvisionMs) return true;
   // As long as the increase is in flight, its instances count: else they would be requested again a moment before it fails.
@@ -108,7 +108,7 @@ function isBecomingReady(name: NodeName, group: NodeGroup, index: UpcomingNodesI
   // guard: a young node whose instance was stopped is no node to come
   if (isStopped(node, group, observation)) return false;
   const { nowMs } = observation;
-  const isFreshlyReady = nowMs - node.readiness.sinceMs < maxProvisionMsOf(group, policy);
+  const isFreshlyReady = nowMs - node.readiness.sinceMs < optionsOf(group, policy).maxProvisionMs;
   const starts =
     !node.readiness.ready ||
     carriesStartupTaint(node, group) ||

@@ -8,7 +8,7 @@ import { type NodeGroup, stoppedInstances } from '../../../domain/node-group.ts'
 import type { Observation } from '../../../domain/observation.ts';
 import type { ScaleDownPlan, ScaleUpPlan } from '../../../domain/plan.ts';
 import type { Pod } from '../../../domain/pod.ts';
-import type { PriceSources, ScaleDownPolicy } from '../../../domain/policy.ts';
+import { optionsOf, type PriceSources, type ScaleDownPolicy } from '../../../domain/policy.ts';
 import type { PodVerdict } from '../../../domain/reasons.ts';
 import { freeRoom } from '../../../planning/scale-up/groups/quotas.ts';
 import { type NodePrice, nodePrice, priceOf } from '../../../planning/expanders/node-price.ts';
@@ -31,7 +31,7 @@ import { repackingDocument, type RepackingDocument } from '../../../api/document
 import { estimateRepacks } from '../../../planning/scale-down/repack/repack-estimate.ts';
 import { finishAtOnce } from '../../../lib/slices.ts';
 import { makeScaleDownContext } from '../../../planning/scale-down/plan-context.ts';
-import { makesRoom, planRoom } from '../../../planning/scale-down/room/room.ts';
+import { planRoom } from '../../../planning/scale-down/room/room.ts';
 import { missingKinds, type MissingKind } from './missing-kinds.ts';
 import { choiceOf } from './option-scores.ts';
 import { type PlanInput, planLoop, type PlannedLoop } from './plan-loop.ts';
@@ -158,7 +158,7 @@ export function planReport(input: PlanInput): PlanReport {
 /** With what would be done about full nodes, where room is made on any. */
 function withRooms(input: ScaleUpInput, plan: ScaleDownPlan): ScaleUpInput {
   const { observation, state, policy, names } = input;
-  if (!observation.cloud.groups.some((group) => makesRoom(group, { policy }))) return input;
+  if (!observation.cloud.groups.some((group) => optionsOf(group, policy).makeRoom)) return input;
   const snapshot = new ClusterSnapshot({ names });
   snapshot.sync(observation.cluster);
   const context = makeScaleDownContext({ observation, state, policy, names, snapshot, inSequence: true });

@@ -67,7 +67,7 @@ describe('while a zone is down', () => {
       nodes: given.nodes.map((node) => (node.name.startsWith('a') ? { ...node, readiness: unready } : node)),
       policy: { ...policy, cluster: { ...policy.cluster, avoidDownZones }, repack: { ...policy.repack, enabled: true } },
     });
-    return [...context.groups.values()].map((group) => reasonAgainstRepack(group, context, { ...policy.repack, enabled: true })?.detail);
+    return [...context.groups.values()].map((group) => reasonAgainstRepack(group, context)?.detail);
   };
 
   it('its pool and the siblings wait, and others do not', () => {

@@ -148,7 +148,7 @@ describe('pods that a removal moved lately', () => {
     const movedIn = (repack: boolean | undefined, enabled = false) =>
       withMovedPods(NOTHING_REPACKED, all, {
         groups: [pool('p', 2, repack === undefined ? {} : { options: { repack } })],
-        rules: { ...DEFAULT_REPACK, enabled },
+        policy: { ...aPolicy(), repack: { ...DEFAULT_REPACK, enabled } },
       }).moved;
     const counted = [
       { owner: 'rs-web', pods: 2, atMs: START_MS },
