@@ -12,6 +12,7 @@ import {
   type GroupSchedule,
   type MaintenanceReading,
   type MaintenanceUse,
+  type ScheduleRule,
   type Schedules,
 } from '../../domain/schedule-rules.ts';
 import type { GroupSelection } from '../arm/options.ts';
@@ -130,20 +131,31 @@ export class GroupSchedules {
     const { selection, facts } = this.#store;
     const { rules } = selection.schedules ?? NO_SCHEDULES;
     if (rules.length === 0) return [];
-    const groups = [...this.#store.registration().groups.values()].map((group) => ({ group, names: facts.namesOf(group) }));
-    return rules.flatMap((rule) => {
-      const about = groups.filter(({ names }) => isRuleFor(rule, names));
-      if (about.length === 0) return [`Schedule rule ${rule.number} is about no node group.`];
-      return about.flatMap(({ group: { id, min, max } }) =>
-        [rule.says.min, rule.says.max].flatMap((value, index) => {
-          const says = `Schedule rule ${rule.number}: ${['min', 'max'][index]} ${value}`;
-          if (value !== undefined && value > max) return [`${says} is above the maximum of node group ${id}; its maximum of ${max} holds.`];
-          if (value !== undefined && value < min) return [`${says} is below the minimum of node group ${id}; its minimum of ${min} holds.`];
-          return [];
-        }),
-      );
-    });
+    const groups = [...this.#store.registration().groups.values()];
+    return ruleFindings(
+      rules,
+      groups.map((group) => ({ id: group.id, min: group.min, max: group.max, names: facts.namesOf(group) })),
+    );
   }
+}
+
+/** Rules that are about no group, or that its limits do not let hold. `groups`: with the limits of the pools themselves. */
+export function ruleFindings(
+  rules: readonly ScheduleRule[],
+  groups: readonly (GroupLimits & Pick<RegisteredGroup, 'id'> & { readonly names: readonly string[] })[],
+): readonly string[] {
+  return rules.flatMap((rule) => {
+    const about = groups.filter(({ names }) => isRuleFor(rule, names));
+    if (about.length === 0) return [`Schedule rule ${rule.number} is about no node group.`];
+    return about.flatMap(({ id, min, max }) =>
+      [rule.says.min, rule.says.max].flatMap((value, index) => {
+        const says = `Schedule rule ${rule.number}: ${['min', 'max'][index]} ${value}`;
+        if (value !== undefined && value > max) return [`${says} is above the maximum of node group ${id}; its maximum of ${max} holds.`];
+        if (value !== undefined && value < min) return [`${says} is below the minimum of node group ${id}; its minimum of ${min} holds.`];
+        return [];
+      }),
+    );
+  });
 }
 
 /** The limits that hold: those of rules, or else those of the pool. */

@@ -135,7 +135,7 @@ function withEarlyMinimum(now: Limits, { rules, table, group, nowMs }: Moment & 
       const { min: then } = limitsAt(holdingAt({ rules, table, nowMs: startMs }), group);
       if (then === undefined || then.rule !== rule.number || then.value <= (limits.min?.value ?? group.min)) continue;
       const early = { ...then, fromMs: startMs };
-      const max = limits.max !== undefined && limits.max.value < then.value ? { ...limits.max, value: then.value } : limits.max;
+      const max = limits.max !== undefined && limits.max.value < then.value ? early : limits.max;
       limits = defined({ min: early, max });
     }
   }

@@ -1,5 +1,5 @@
 /** What schedules of the configuration say of the pools of a file, as the daemon's view of Azure has it. */
-import { limitsIn, scheduledPauses } from '../../azure/groups/group-schedules.ts';
+import { limitsIn, ruleFindings, scheduledPauses } from '../../azure/groups/group-schedules.ts';
 import { pauseBlocks } from '../../azure/groups/pauses.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { CloudView } from '../../domain/observation.ts';
@@ -9,13 +9,21 @@ import { defined } from '../../lib/defined.ts';
 
 export function withSchedules(cloud: CloudView, schedules: Schedules, nowMs: number): CloudView {
   if (schedules.rules.length === 0) return cloud;
-  return { ...cloud, schedules, groups: cloud.groups.map((group) => scheduled(group, schedules, nowMs)) };
+  const scheduleFindings = ruleFindings(
+    schedules.rules,
+    cloud.groups.map((group) => ({ id: group.id, min: group.minSize, max: group.maxSize, names: namesOf(group) })),
+  );
+  return { ...cloud, schedules, scheduleFindings, groups: cloud.groups.map((group) => scheduled(group, schedules, nowMs)) };
+}
+
+function namesOf({ id, template }: NodeGroup): readonly string[] {
+  const pool = template?.labels['kubernetes.azure.com/agentpool'];
+  return pool === undefined ? [id] : [id, pool];
 }
 
 function scheduled(group: NodeGroup, schedules: Schedules, nowMs: number): NodeGroup {
-  const { id, minSize: min, maxSize: max, template } = group;
-  const pool = template?.labels['kubernetes.azure.com/agentpool'];
-  const names = pool === undefined ? [id] : [id, pool];
+  const { minSize: min, maxSize: max } = group;
+  const names = namesOf(group);
   const schedule = scheduleOf(schedules, { names, min, max, bootMs: expectedStartMs() }, nowMs);
   if (schedule === undefined) return group;
   const limits = limitsIn({ min, max }, schedule);

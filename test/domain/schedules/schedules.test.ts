@@ -104,6 +104,12 @@ describe('a minimum that begins soon', () => {
     expect(says(rules, at(time), { bootMs: 4 * MINUTE })).toEqual({ ...NOTHING, ...expected });
   });
 
+  it('is the one that says the maximum which it lifts', () => {
+    const rules = schedulesOf(`rules: [{max: 0}, {${DAYTIME}, min: 6, max: 9}]`);
+    const found = scheduleOf(rules, { ...GROUP, min: 0, bootMs: 4 * MINUTE }, at('07:27'));
+    expect(found?.max).toEqual({ value: 6, rule: 2, fromMs: at('07:30'), untilMs: at('19:30'), zone: 'UTC' });
+  });
+
   it('says when it begins', () => {
     const found = scheduleOf(schedulesOf(`rules: [{${DAYTIME}, min: 6}]`), { ...GROUP, bootMs: 4 * MINUTE }, at('07:27'));
     expect(found?.min).toEqual({ value: 6, rule: 1, fromMs: at('07:30'), untilMs: at('19:30'), zone: 'UTC' });

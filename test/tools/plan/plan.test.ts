@@ -377,6 +377,18 @@ describe('plan with schedules', () => {
     expect(out).toMatch(/2026-11-30 07:25 Europe\/Berlin +3 +4/);
   });
 
+  it('names rules that have no effect', async () => {
+    const odd = { ...files, 'k.yaml': 'schedules: {rules: [{pools: [genral], min: 3}, {max: 9}]}' };
+    const found = [
+      'Schedule rule 1 is about no node group.',
+      'Schedule rule 2: max 9 is above the maximum of node group general; its maximum of 5 holds.',
+    ];
+    const { scheduleFindings } = await planAnswer([...ask, '--schedule=80h'], odd);
+    expect(scheduleFindings).toEqual(expect.arrayContaining(found));
+    const { out } = await plan([...ask, '--schedule=80h'], odd);
+    expect(out).toContain(`\n${found[0]}\n`);
+  });
+
   it('names the rule that stops a pool, and prints no fix that would not help', async () => {
     const rules = 'schedules: {rules: [{max: 1}, {min: 3}]}';
     const stopped = {

@@ -56,6 +56,7 @@ const ANSWER = z.strictObject({
       }),
     )
     .optional(),
+  scheduleFindings: z.array(z.string()).optional(),
   schedule: z
     .array(
       z.strictObject({

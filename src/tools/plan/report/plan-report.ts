@@ -50,6 +50,8 @@ export interface PlanReport {
   readonly pools: readonly PoolReport[];
   /** With `--schedule`: what schedules change in each pool; the first step is what holds now. */
   readonly schedule?: readonly PoolSchedule[];
+  /** With `--schedule`: rules without effect. If absent, there are none. One sentence each. */
+  readonly scheduleFindings?: readonly string[];
   readonly scaleUp: ScaleUpReport;
   /** Room that is kept free by configuration. Absent if none is configured. */
   readonly headroom?: readonly HeadroomRow[];
@@ -140,7 +142,7 @@ export function planReport(input: PlanInput): PlanReport {
     asOf: momentOf(input),
     ...(lacks.length === 0 ? {} : { lacks }),
     pools: [...groups.values()].map((group) => poolOf(group, policy.scaleUp)).sort(compareBy(({ group }) => group)),
-    ...(input.scheduleForMs === undefined ? {} : { schedule: schedulesIn(input, input.scheduleForMs) }),
+    ...(input.scheduleForMs === undefined ? {} : scheduledIn(input, input.scheduleForMs)),
     scaleUp: growth,
     ...(headroom.length === 0 ? {} : { headroom }),
     ...(stopped.length === 0 ? {} : { stopped }),
@@ -200,6 +202,11 @@ function stopsOf({ observation, state, policy: { scaleUp: prices }, currency }: 
       ];
     })
     .sort(compareBy(({ group, instances }) => `${instances > 0 ? 0 : 1} ${group}`));
+}
+
+function scheduledIn(input: PlanInput, forMs: number): Pick<PlanReport, 'schedule' | 'scheduleFindings'> {
+  const { scheduleFindings = [] } = input.observation.cloud;
+  return { schedule: schedulesIn(input, forMs), ...(scheduleFindings.length === 0 ? {} : { scheduleFindings }) };
 }
 
 function schedulesIn(input: PlanInput, forMs: number): readonly PoolSchedule[] {

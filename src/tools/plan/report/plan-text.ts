@@ -70,7 +70,7 @@ const sumOf = (rows: Rows, column: number): string =>
 const MORE = 'names: --all';
 
 /** Every step, whatever their number: people asked for them. */
-function scheduleTable({ schedule }: PlanReport, { width, all }: TextOptions): string {
+function scheduleTable({ schedule, scheduleFindings = [] }: PlanReport, { width, all }: TextOptions): string {
   if (schedule === undefined) return '';
   const rows = schedule.flatMap(({ group, steps }) =>
     steps.map(({ local, min, max, text: says }, index) => [
@@ -83,7 +83,7 @@ function scheduleTable({ schedule }: PlanReport, { width, all }: TextOptions): s
   );
   if (rows.length === 0) return 'No rule of schedules is about a pool.';
   const columns = [text('SCHEDULE'), text('FROM'), number('MIN'), number('MAX'), { ...text('BY'), flex: 'wrap' as const }];
-  return table(columns, rows, all ? Number.POSITIVE_INFINITY : width);
+  return [table(columns, rows, all ? Number.POSITIVE_INFINITY : width), ...scheduleFindings].join('\n');
 }
 
 function increaseTable(report: PlanReport, options: TextOptions): string {
