@@ -2,7 +2,7 @@
 import { localText } from '../../domain/schedules/local-time.ts';
 import { scheduleAhead, type ScheduleStep } from '../../domain/schedules/ahead.ts';
 import { expectedStartMs } from '../../domain/schedules/schedules.ts';
-import { describeSource, type GroupSchedule, type Said, type SaidBy } from '../../domain/schedule-rules.ts';
+import { describeSource, isRuleFor, type GroupSchedule, type Said, type SaidBy } from '../../domain/schedule-rules.ts';
 import type { LoopState } from '../../domain/loop-state.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { Observation } from '../../domain/observation.ts';
@@ -72,8 +72,9 @@ export function stepsAhead(
   if (cloud.schedules === undefined || group.schedule === undefined) return [];
   const bootMs = expectedStartMs(state.readyTimes.get(group.id));
   const steps = scheduleAhead(cloud.schedules, { ...group.schedule.pool, bootMs }, { startMs: nowMs, endMs: nowMs + forMs });
-  const zones = cloud.schedules.rules.map(({ zone }) => zone);
-  return steps.map((step) => stepOf(step, zones[0] ?? 'UTC'));
+  const { names } = group.schedule.pool;
+  const zone = cloud.schedules.rules.find((rule) => isRuleFor(rule, names))?.zone ?? 'UTC';
+  return steps.map((step) => stepOf(step, zone));
 }
 
 function stepOf({ atMs, min, max, schedule }: ScheduleStep, zone: string): StepAhead {

@@ -69,8 +69,9 @@ function unneededBy(group: NodeGroup, { observation, state }: Pick<CancelInput, 
 
 /** Those that have not registered; undefined if the increase is not ours, has failed in part, or its pods may still come. */
 function instancesOf(record: AcceptedIncrease, nowMs: number): readonly InstanceKey[] | undefined {
-  const { followed, podsGoneSinceMs, incomplete } = record;
-  if (!isOwn(record) || incomplete || followed === undefined || followed.failed) return undefined;
+  const { followed, podsGoneSinceMs, incomplete, started } = record;
+  // A stopped instance that was started has its node already.
+  if (!isOwn(record) || started > 0 || incomplete || followed === undefined || followed.failed) return undefined;
   // guard: pods that are replaced have the nodes that were requested for the former ones
   if (podsGoneSinceMs === undefined || nowMs - podsGoneSinceMs < GONE_FOR_MS) return undefined;
   return [...followed.instances].flatMap(([key, { registeredAtMs }]) => (registeredAtMs === undefined ? [key] : []));

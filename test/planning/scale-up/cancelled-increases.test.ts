@@ -73,6 +73,7 @@ describe('nodes on their way whose pods are gone', () => {
     ['stay while some of its pods are pending', onTheWay({ podsGoneSinceMs: undefined }), []],
     ['stay while pods may be replaced', onTheWay({ podsGoneSinceMs: START_MS - 5_000 }), []],
     ['stay if an earlier process requested them', onTheWay(unfollowed), []],
+    ['stay if some were stopped and started again', onTheWay({ started: 1 }), []],
     ['stay if a part of them failed', onTheWay({ incomplete: true }), []],
     ['stay in a pool whose removals are held', onTheWay({}, { blocks: aGroup({ removalsHeld: 'paused' }).blocks }), []],
     [

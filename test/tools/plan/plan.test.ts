@@ -378,13 +378,19 @@ describe('plan with schedules', () => {
   });
 
   it('names rules that have no effect', async () => {
-    const odd = { ...files, 'k.yaml': 'schedules: {rules: [{pools: [genral], min: 3}, {max: 9}]}' };
+    const odd = {
+      ...files,
+      'k.yaml': 'schedules: {rules: [{pools: [genral], zone: Asia/Kathmandu, min: 3}, {from: "09:00", to: "10:00", max: 9}]}',
+    };
     const found = [
       'Schedule rule 1 is about no node group.',
       'Schedule rule 2: max 9 is above the maximum of node group general; its maximum of 5 holds.',
     ];
-    const { scheduleFindings } = await planAnswer([...ask, '--schedule=80h'], odd);
+    const { schedule = [], scheduleFindings } = await planAnswer([...ask, '--schedule=80h'], odd);
     expect(scheduleFindings).toEqual(expect.arrayContaining(found));
+    // Steps of a pool are in the time of its own rules.
+    const zones = new Set(schedule.flatMap(({ steps }) => steps.map(({ local }) => local.split(' ').at(-1))));
+    expect([...zones]).toEqual(['UTC']);
     const { out } = await plan([...ask, '--schedule=80h'], odd);
     expect(out).toContain(`\n${found[0]}\n`);
   });
