@@ -220,7 +220,13 @@ function credentialOf({ options, clock, log, credential, tokensFollowClock: ageO
 }
 
 /** Writes that Azure charges to the scale set. */
-const SET_WRITES: ReadonlySet<ArmOperation> = new Set(['putScaleSet', 'deleteInstances', 'deallocateInstances', 'startInstances']);
+const SET_WRITES: ReadonlySet<ArmOperation> = new Set([
+  'putScaleSet',
+  'deleteInstances',
+  'deallocateInstances',
+  'startInstances',
+  'reimageInstance',
+]);
 
 function createShares({ clock, log, metrics, sharedHints, sharedClusters }: AzureDeps, phase: (name: string) => number): WriteShares {
   return new WriteShares({

@@ -39,6 +39,8 @@ export interface Node extends Protection {
   readonly delayDeletion: readonly string[];
   /** Who wrote its deletion taint, by the annotation. Empty if the writer left no name. */
   readonly deletionOwner: string;
+  /** When its last reimage was sent, or was about to be, by the annotation: milliseconds since the epoch. undefined: none was. */
+  readonly reimagedAtMs: number | undefined;
   /** What the autoscaler wrote about why it is not removed. undefined: it has no such annotation. */
   readonly unremovableNote: string | undefined;
   /** undefined: the platform has not announced that it takes the instance back. */
@@ -58,6 +60,7 @@ export const UNREMARKABLE = {
   delayDeletion: [],
   deletionOwner: '',
   unremovableNote: undefined,
+  reimagedAtMs: undefined,
   preemption: undefined,
   conditions: [],
 } as const satisfies Partial<Node>;

@@ -64,14 +64,16 @@ export type CloudEvent =
       readonly group: NodeGroupId;
       readonly instances: readonly InstanceKey[];
       readonly message: string;
+      /** They were to be deallocated or reimaged. If absent, to be deleted. */
+      readonly remain?: true;
       readonly atMs: number;
     }
-  /** `stopped`: the instances were deallocated, and remain. If absent, they are gone. */
+  /** `remain`: the instances were deallocated or reimaged. If absent, they are gone. */
   | {
       readonly kind: 'delete-succeeded';
       readonly group: NodeGroupId;
       readonly instances: readonly InstanceKey[];
-      readonly stopped?: true;
+      readonly remain?: true;
       readonly atMs: number;
     }
   /** Stopped instances did not start: new ones are created in their place until `untilMs`. */

@@ -74,6 +74,8 @@ export type RemovalOutcome =
       readonly instance: InstanceKey;
       /** Whether pods had to move. */
       readonly drained: boolean;
+      /** Azure reimages the instance, and the node comes back. */
+      readonly reimaged?: true;
       readonly atMs: number;
     }
   /** Nothing was deleted, and changes were undone. The node is not tried again before `retryAtMs`. */

@@ -110,6 +110,8 @@ export interface Removal {
   readonly utilization: number;
   /** The condition that makes it sick. Absent unless that is the cause. */
   readonly condition?: string;
+  /** Its instance is reimaged instead of deleted, and its node comes back. Absent unless it is sick and its group wants that. */
+  readonly reimages?: true;
   /** If set, the group's removals in this plan are carried out together or not at all. */
   readonly together?: true;
   /** The group's own drain settings, if it has some. */

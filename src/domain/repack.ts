@@ -36,6 +36,8 @@ export interface SickNodeRules {
   readonly maximum: number;
   /** If more of its nodes show such a condition, rounded up, none is replaced. */
   readonly breakerPercent: number;
+  /** What is done with the instance of a drained node. A node that was reimaged within a day, or cannot be, is replaced. */
+  readonly remedy: 'replace' | 'reimage';
 }
 
 /** How long a condition has to last if the rules say nothing else, milliseconds. */
@@ -80,7 +82,7 @@ export function keptConditions(pools: readonly { readonly options: { readonly si
 }
 
 /** Where the rules say nothing else. */
-export const USUAL_SICK_LIMITS = { maximum: 1, breakerPercent: 20 };
+export const USUAL_SICK_LIMITS = { maximum: 1, breakerPercent: 20, remedy: 'replace' } as const;
 
 /** What the tag of sick nodes may say. The same objects for the same texts. */
 export const PRESET_SICK_RULES: Readonly<Record<string, SickNodeRules>> = {

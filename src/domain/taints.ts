@@ -23,6 +23,11 @@ export const TO_BE_DELETED_TAINT = 'ToBeDeletedByClusterAutoscaler';
 export const CORDONED_BEFORE_TAINT = 'aks-autoscaler/cordoned-before';
 /** Annotation of a node with a deletion taint: who wrote the taint. Its format is in domain/deletion-owner.ts. */
 export const DELETION_OWNER_ANNOTATION = 'aks-autoscaler/deletion-owner';
+/**
+ * Annotation of a node whose reimage was sent, or was about to be: when, in unix seconds. It equals the value of the deletion taint while that taint is
+ * of the reimage, and stays afterwards.
+ */
+export const REIMAGED_ANNOTATION = 'aks-autoscaler/reimaged';
 /** Kubernetes' own, on cordoned nodes. */
 export const CORDON_TAINT: Taint = { key: 'node.kubernetes.io/unschedulable', value: '', effect: 'NoSchedule' };
 /** Value: unix seconds since when the node is unneeded. Effect PreferNoSchedule. */
@@ -40,6 +45,12 @@ export interface TaintOwner {
   readonly value: string;
   /** The keys of these taints. */
   readonly covers: readonly string[];
+}
+
+/** An annotation that is written with a taint, and stays when the taint goes. */
+export interface TaintNote {
+  readonly annotation: string;
+  readonly value: string;
 }
 
 /** As the API server accepts it: without plus sign and leading zeros. */

@@ -126,3 +126,8 @@ export function asAutoscalerError(thrown: unknown): AutoscalerError {
   const message = thrown instanceof Error ? thrown.message : String(thrown);
   return new AutoscalerError({ kind: 'bug' }, `Unexpected failure: ${message}`, { cause: thrown });
 }
+
+/** Whether a failed write may have been carried out. */
+export function isEffectUnknown({ kind, detail }: AutoscalerError): boolean {
+  return kind === 'cancelled' || (detail.kind === 'unavailable' && detail.effect === 'unknown');
+}

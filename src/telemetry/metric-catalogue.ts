@@ -280,7 +280,7 @@ export const METRIC_CATALOGUE = {
     replacements: {
       type: 'counter',
       name: 'sick_node_replacements_total',
-      help: 'Replacements of sick nodes that ended: done, undone since a step did not hold, or withheld by a dry run.',
+      help: 'Replacements and reimages of sick nodes that ended: done, undone since a step did not hold, or withheld by a dry run.',
       labels: ['outcome'],
     },
     quarantined: {

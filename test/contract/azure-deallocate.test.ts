@@ -72,7 +72,7 @@ describe('instances of a pool that deallocates', () => {
       ['deallocate'],
     ]);
     expect(m.group('general')).toMatchObject({ target: { confirmed: true }, frozen: undefined, stopped: { diskGib: 128, max: 10 } });
-    expect(m.events.filter(({ kind }) => kind.startsWith('delete'))).toMatchObject([{ kind: 'delete-succeeded', stopped: true }]);
+    expect(m.events.filter(({ kind }) => kind.startsWith('delete'))).toMatchObject([{ kind: 'delete-succeeded', remain: true }]);
   });
 
   it('are started before others are created, in one increase', async () => {

@@ -8,6 +8,7 @@ import { startedWorld, type VirtualRun } from '../support/virtual-world.ts';
 import { aPool, bound, budget, capacity, deployment, events, MINUTE, pending, worldOf } from './support.ts';
 
 const POOLS = ['one', 'many', 'aside'] as const;
+const REIMAGED = ['fresh', 'stuck'] as const;
 const XID = { type: 'XIDErrors', reason: 'XidErrorsPresent', message: 'XID 79' } as const;
 
 /** Where no entry of the configuration names the pool. */
@@ -17,10 +18,9 @@ async function configFile(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'sick-'));
   onTestFinished(() => rm(folder, { recursive: true }));
   const file = join(folder, 'config.yaml');
-  writeFileSync(
-    file,
-    'scaleUp: { prices: { Standard_D4s_v5: 0.25 } }\nnodeGroupOptions:\n  - { name: many, sickNodes: { presets: [gpu] } }\n',
-  );
+  const reimaged = REIMAGED.map((name) => `  - { name: ${name}, sickNodes: { presets: [gpu], remedy: reimage } }\n`);
+  const pools = `nodeGroupOptions:\n  - { name: many, sickNodes: { presets: [gpu] } }\n${reimaged.join('')}`;
+  writeFileSync(file, `scaleUp: { prices: { Standard_D4s_v5: 0.25 } }\n${pools}`);
   return file;
 }
 
@@ -32,22 +32,22 @@ const nodesOf = (run: VirtualRun, pool: string) =>
     .sort();
 
 /** Each pool has three nodes, and a workload that fills them. */
-async function worldWithPools(): Promise<VirtualRun> {
+async function worldWithPools(pools: readonly string[]): Promise<VirtualRun> {
   const run = await startedWorld({
-    spec: worldOf(POOLS.map((name) => aPool({ name, count: 3, min: 3, max: 6, ...(name === 'one' ? { tags: SICK_TAG } : {}) }))),
+    spec: worldOf(pools.map((name) => aPool({ name, count: 3, min: 3, max: 6, ...(name === 'one' ? { tags: SICK_TAG } : {}) }))),
     flags: ['--scale-down-delay-after-add=1m', '--scan-interval=20s', `--config=${await configFile()}`],
   });
-  for (const name of POOLS) {
+  for (const name of pools) {
     const spec = { nodeSelector: { 'kubernetes.azure.com/agentpool': name } };
     run.world.cluster.apply(deployment({ name, replicas: 3, cpu: '3', spec }));
   }
-  run.world.cluster.apply(budget('one', 1));
-  await run.until('the pods run', () => POOLS.every((name) => bound(run, name) === 3), 10 * MINUTE);
+  if (pools.includes('one')) run.world.cluster.apply(budget('one', 1));
+  await run.until('the pods run', () => pools.every((name) => bound(run, name) === 3), 10 * MINUTE);
   return run;
 }
 
 it('makes way for a new node, unless too many of its pool are sick, over a restart; a quarantined node is no working one', async () => {
-  const run = await worldWithPools();
+  const run = await worldWithPools(POOLS);
   const { control } = run.world.cluster;
   const [sick = ''] = nodesOf(run, 'one');
   const [first = '', second = ''] = nodesOf(run, 'many');
@@ -79,4 +79,44 @@ it('makes way for a new node, unless too many of its pool are sick, over a resta
   // Its place is taken by a new node: the minimum is a number of working nodes.
   expect([capacity(run, 'aside'), nodesOf(run, 'aside').includes(aside)]).toEqual([4, true]);
   expect(run.world.violations()).toEqual([]);
+});
+
+const node = (run: VirtualRun, name: string) => run.world.cluster.store.nodes().find(({ metadata }) => metadata.name === name);
+const taintsOf = (run: VirtualRun, name: string) => (node(run, name)?.spec.taints ?? []).map(({ key }) => key);
+const noteOf = (run: VirtualRun, name: string) => node(run, name)?.metadata.annotations?.['aks-autoscaler/reimaged'];
+const reimages = (run: VirtualRun, pool: string) =>
+  run.world.arm.control.journal().filter((entry) => entry.pool === pool && entry.path.endsWith('/reimage')).length;
+
+it('is reimaged where that is asked for, over a restart, once: sick again, or not back in time, it is replaced', async () => {
+  const run = await worldWithPools(REIMAGED);
+  const { control } = run.world.cluster;
+  const [fresh = ''] = nodesOf(run, 'fresh');
+  const [stuck = ''] = nodesOf(run, 'stuck');
+  for (const name of [fresh, stuck]) control.reportCondition(name, { ...XID, status: 'True' });
+  await run.until('both are being reimaged', () => [fresh, stuck].every((name) => noteOf(run, name) !== undefined), 60 * MINUTE);
+  const power = () => run.world.arm.control.state().sets.find(({ pool }) => pool === 'stuck')?.instances[0]?.power;
+  await run.until('its VM goes down', () => power() === 'starting', 5 * MINUTE);
+  await run.until('its VM is up', () => power() === 'running', 5 * MINUTE);
+  run.world.arm.control.raise({ hang: { pool: 'stuck' } });
+  run.killDaemon();
+  await run.startDaemon();
+  control.reportCondition(fresh, { ...XID, status: 'False' });
+  await run.until(
+    'it takes pods again',
+    () => taintsOf(run, fresh).length === 0 && node(run, fresh)?.spec.unschedulable !== true,
+    12 * MINUTE,
+  );
+  expect(taintsOf(run, stuck)).toContain('ToBeDeletedByClusterAutoscaler');
+  await run.until('it says so', () => events(run, 'SickNodeReimaged').length > 0, 5 * MINUTE);
+  expect(events(run, 'SickNodeReimaged').join()).toMatch(/vmss000000 came back well from a reimage/);
+
+  control.reportCondition(fresh, { ...XID, status: 'True' });
+  await run.until('it is replaced', () => !nodesOf(run, 'fresh').includes(fresh), 60 * MINUTE);
+  await run.until('the other is replaced', () => !nodesOf(run, 'stuck').includes(stuck), 60 * MINUTE);
+  expect(REIMAGED.map((name) => [reimages(run, name), bound(run, name)])).toEqual([
+    [1, 3],
+    [1, 3],
+  ]);
+  await run.until('no node is left over', () => REIMAGED.every((name) => capacity(run, name) === 3), 60 * MINUTE);
+  expect([pending(run), run.world.violations()]).toEqual([0, []]);
 });

@@ -93,7 +93,7 @@ export class FakeCloud implements CloudNodeGroups {
       group: request.group,
       instances: left,
       allowBelowMin: request.allowBelowMin,
-      ...defined({ failed: request.failed, uids: request.uids }),
+      ...defined({ failed: request.failed, uids: request.uids, reimages: request.reimages }),
     });
   }
 

@@ -9,7 +9,7 @@ import type { Node } from '../../src/domain/node.ts';
 import type { ClusterView } from '../../src/domain/observation.ts';
 import type { EvictOutcome } from '../../src/domain/outcome.ts';
 import type { Pod } from '../../src/domain/pod.ts';
-import type { Taint, TaintOwner } from '../../src/domain/taints.ts';
+import type { Taint, TaintNote, TaintOwner } from '../../src/domain/taints.ts';
 import type { DaemonSet, DisruptionBudget, VerticalPodAutoscalers } from '../../src/domain/workloads.ts';
 import type { ClusterReader, ReadNode } from '../../src/domain/ports/cluster.ts';
 import type { AutoscalerEvent, EventRecorder } from '../../src/domain/ports/records.ts';
@@ -111,7 +111,7 @@ export class FakeCluster implements ClusterReader, NodeTainter, PodEvictor, Even
   async taint(
     name: string,
     taint: Taint,
-    { cordon, owner }: { readonly cordon: boolean; readonly owner?: TaintOwner },
+    { cordon, owner, note }: { readonly cordon: boolean; readonly owner?: TaintOwner; readonly note?: TaintNote },
     signal: AbortSignal,
   ): Promise<{ readonly uncordonLater: boolean; readonly heldBy?: string }> {
     await this.#enter('taint', name, signal);
@@ -120,7 +120,10 @@ export class FakeCluster implements ClusterReader, NodeTainter, PodEvictor, Even
     const heldBy = node.deletionOwner;
     if (owner !== undefined && isCovered(node, owner) && heldBy !== owner.value) return { uncordonLater: false, heldBy };
     const others = node.taints.filter((other) => other.key !== taint.key || other.effect !== taint.effect);
-    const named = owner === undefined ? {} : { deletionOwner: owner.value };
+    const named = {
+      ...(owner === undefined ? {} : { deletionOwner: owner.value }),
+      ...(note === undefined ? {} : { reimagedAtMs: Number(note.value) * 1000 }),
+    };
     this.nodes.set(name, { ...node, ...named, taints: [...others, taint], unschedulable: node.unschedulable || cordon });
     return { uncordonLater: cordon && !node.unschedulable };
   }

@@ -8,6 +8,7 @@ export type ArmOperation =
   | 'deleteInstances'
   | 'deallocateInstances'
   | 'startInstances'
+  | 'reimageInstance'
   | 'listInstances'
   | 'getInstance'
   | 'listVms'
@@ -47,6 +48,8 @@ export const OPERATIONS: Readonly<Record<ArmOperation, OperationRateLimit>> = {
   // Only of groups that deallocate instances.
   deallocateInstances: { family: 'VMScaleSetActions', access: 'write' },
   startInstances: { family: 'VMScaleSetActions', access: 'write' },
+  // Only of pools whose sick nodes are reimaged.
+  reimageInstance: { family: 'VMScaleSetVMActions', access: 'write' },
   listInstances: { family: 'HighCostGetVMScaleSet', access: 'read' },
   getInstance: { family: 'GetVMScaleSetVM', access: 'read' },
   listVms: { family: 'HighCostGet', access: 'read' },

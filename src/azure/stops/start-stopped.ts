@@ -7,7 +7,7 @@ import type { InstanceKey } from '../../domain/ids.ts';
 import type { AnsweredIncrease } from '../../domain/outcome.ts';
 import type { IncreaseRequest, UnansweredIncrease } from '../../domain/ports/cloud.ts';
 import type { Row } from '../../cache/table/row.ts';
-import { asAutoscalerError, type AutoscalerError } from '../../lib/errors.ts';
+import { asAutoscalerError, type AutoscalerError, isEffectUnknown } from '../../lib/errors.ts';
 import { compareBy } from '../../lib/comparison.ts';
 import { isOperationInProgress, isPreempted } from '../arm/errors.ts';
 import type { OperationEnd } from '../arm/operations.ts';
@@ -19,7 +19,7 @@ import { readEach } from '../writes/delete-backends.ts';
 import { busy, checkPause, checkRequest } from '../writes/increase.ts';
 import { untilScaleSetWritable } from '../writes/pool-turn.ts';
 import { scaleSetState } from '../writes/resource-state.ts';
-import { isEffectUnknown, NO_ANSWER, readWriteAnswer, type WriteAnswer, type WriteDeps } from '../writes/write-context.ts';
+import { NO_ANSWER, readWriteAnswer, type WriteAnswer, type WriteDeps } from '../writes/write-context.ts';
 
 type Create = (
   deps: WriteDeps,

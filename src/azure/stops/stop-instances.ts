@@ -1,5 +1,5 @@
 /**
- * The room stops (deallocates) instances instead of deleting them, and starts them before others are created. A stop is the delete protocol with
+ * The room stops (deallocates) or reimages instances instead of deleting them, and starts stopped ones before others are created. A stop is the delete protocol with
  * another call and another overlay. Must not know why a node is removed.
  */
 import type { InstanceKey } from '../../domain/ids.ts';
@@ -7,7 +7,7 @@ import type { DeleteOutcome } from '../../domain/outcome.ts';
 import type { DeleteRequest } from '../../domain/ports/cloud.ts';
 import { foldName } from '../arm/resource-ids.ts';
 import type { RegisteredGroup } from '../groups/registry.ts';
-import { deleteFromGroup, type DeleteBackend, type SentBatch } from '../writes/delete.ts';
+import { asRefusal, deleteFromGroup, type DeleteBackend, type SentBatch } from '../writes/delete.ts';
 import { deleteFromScaleSet, scaleSetBackend } from '../writes/delete-backends.ts';
 import { untilScaleSetWritable } from '../writes/pool-turn.ts';
 import { NO_ANSWER, readWriteAnswer, type WriteAnswer, type WriteDeps } from '../writes/write-context.ts';
@@ -28,12 +28,6 @@ export async function stopOrDelete(
   const accepted = [stopped, deleted].flatMap((outcome) => (outcome.kind === 'accepted' ? outcome.instances : []));
   // guard: a node that is being stopped is not freed because another one could not be deleted
   return accepted.length === 0 ? stopped : { kind: 'accepted', group: group.id, instances: accepted };
-}
-
-/** That Azure forbids to stop instances says nothing against the increases of the group. */
-function asRefusal(outcome: DeleteOutcome): DeleteOutcome {
-  if (outcome.kind !== 'failed' || (outcome.error.kind !== 'auth' && outcome.error.kind !== 'bug')) return outcome;
-  return { kind: 'refused', group: outcome.group, reason: outcome.error.message };
 }
 
 interface SplitRequest {
@@ -84,7 +78,10 @@ function deallocateBackend(deps: WriteDeps, group: RegisteredGroup, base: Delete
   return {
     ...base,
     isForced: () => false,
-    beginStop: (instances) => deps.stopped.begin('stop', group.key, instances),
+    instead: {
+      begin: (instances) => [deps.stopped.begin('stop', group.key, instances)],
+      isOver: ({ state }) => state === 'deallocated',
+    },
     post: (set, batch, signal) => postDeallocate(deps, set, batch, signal),
     nextBatch: () => Promise.resolve(undefined),
     // A stop that was preempted is planned again as a removal.

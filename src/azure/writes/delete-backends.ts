@@ -83,7 +83,7 @@ export function scaleSetBackend(
       return set.name;
     },
     beginSizeMutation: (count) => inventory.scaleSets.beginMutation({ kind: 'remove', key: group.key, count }),
-    beginStop: undefined,
+    instead: undefined,
     post: (set, batch, signal) =>
       pool === null
         ? postToScaleSet(deps, set, batch, signal)
@@ -168,7 +168,7 @@ function vmsPoolBackend(deps: WriteDeps, group: RegisteredGroup, count: number):
     isForced: () => false,
     resource: poolName,
     beginSizeMutation: (count) => vmsPools.sizes.beginMutation({ kind: 'remove', key: group.key, count }),
-    beginStop: undefined,
+    instead: undefined,
     post: (pool, { instances, beforeSend }, signal) => {
       const names = instances.map(({ value }) => value.instanceId);
       return postToPool(deps, { pool, poolKey: poolKeyOf(group.key), names, beforeSend }, signal);

@@ -10,14 +10,14 @@ import type { Row } from '../../cache/table/row.ts';
 import type { InstanceKey } from '../../domain/ids.ts';
 import type { DeleteOutcome } from '../../domain/outcome.ts';
 import type { DeleteRequest } from '../../domain/ports/cloud.ts';
-import { AutoscalerError, asAutoscalerError } from '../../lib/errors.ts';
+import { AutoscalerError, asAutoscalerError, isEffectUnknown } from '../../lib/errors.ts';
 import { isPreempted } from '../arm/errors.ts';
 import type { OperationEnd, ResourceState } from '../arm/operations.ts';
 import { isInResourceGroup, scaleSetOfInstance } from '../arm/resource-ids.ts';
 import type { RegisteredGroup } from '../groups/registry.ts';
 import { hasFailed, type InstanceRow } from '../rows/scale-set.ts';
 import { isAnother, isGuarded, isStaying, minimumBreach } from './delete-checks.ts';
-import { isEffectUnknown, type WriteAnswer, type WriteDeps } from './write-context.ts';
+import { type WriteAnswer, type WriteDeps } from './write-context.ts';
 
 type ListedInstance = Row<InstanceRow>;
 
@@ -36,8 +36,8 @@ export interface DeleteBackend {
   /** The name of what is written, for the rate-limit budget and the log. @throws AutoscalerError `not-found` */
   resource(): string;
   beginSizeMutation(count: number): Mutation;
-  /** Lays a stop over the instances, which remain. undefined: they are deleted. */
-  readonly beginStop: ((instances: readonly ListedInstance[]) => Mutation) | undefined;
+  /** What is done to the instances instead, which remain. undefined: they are deleted. */
+  readonly instead: InsteadOfDelete | undefined;
   /** Sends the call. @throws AutoscalerError */
   post(resource: string, batch: SentBatch, signal: AbortSignal): Promise<WriteAnswer>;
   /** What to send instead of a batch that was refused; undefined: nothing. @throws AutoscalerError */
@@ -50,6 +50,14 @@ export interface DeleteBackend {
   stateNow(signal: AbortSignal): Promise<ResourceState>;
   /** The operation of an accepted delete is over. Never rejects. */
   noteEnded(): Promise<void>;
+}
+
+/** A write that follows the same protocol, and after which the instances remain. */
+interface InsteadOfDelete {
+  /** Lays its effect over the instances. */
+  begin(instances: readonly ListedInstance[]): readonly Mutation[];
+  /** Whether an instance that a read still shows is over with it, as far as that can be seen. */
+  isOver(row: InstanceRow): boolean;
 }
 
 export interface Batch {
@@ -82,6 +90,12 @@ export async function deleteFromGroup(
   } catch (thrown) {
     return { kind: 'failed', group: group.id, error: asAutoscalerError(thrown) };
   }
+}
+
+/** That Azure forbids to stop or reimage instances says nothing against the increases of the group. */
+export function asRefusal(outcome: DeleteOutcome): DeleteOutcome {
+  if (outcome.kind !== 'failed' || (outcome.error.kind !== 'auth' && outcome.error.kind !== 'bug')) return outcome;
+  return { kind: 'refused', group: outcome.group, reason: outcome.error.message };
 }
 
 interface DeletionInput {
@@ -248,8 +262,8 @@ class Deletion {
   }
 
   #beginMutations(instances: readonly ListedInstance[]): readonly Mutation[] {
-    const stop = this.#backend.beginStop?.(instances);
-    if (stop !== undefined) return [stop];
+    const { instead } = this.#backend;
+    if (instead !== undefined) return instead.begin(instances);
     const rows = this.#deps.inventory.instances.beginMutation({ kind: 'remove-rows', keys: instances.map(({ key }) => key) });
     return [this.#backend.beginSizeMutation(instances.length), rows];
   }
@@ -308,12 +322,13 @@ class Deletion {
     const instances = keysOf(accepted.batch.instances);
     const atMs = this.#deps.clock.now();
     if (end.kind === 'succeeded') {
-      this.#deps.recordEvent({ kind: 'delete-succeeded', group: group.id, instances, ...this.#stops(), atMs });
+      this.#deps.recordEvent({ kind: 'delete-succeeded', group: group.id, instances, ...this.#remain(), atMs });
       return;
     }
     const message = end.kind === 'failed' ? `${end.failure.code}: ${end.failure.message}` : end.reason;
     this.#deps.log.warn({ nodeGroup: group.id, instances: instances.length, reason: message }, 'Delete did not succeed');
-    if (end.kind === 'failed') this.#deps.recordEvent({ kind: 'delete-failed', group: group.id, instances, message, atMs });
+    if (end.kind === 'failed')
+      this.#deps.recordEvent({ kind: 'delete-failed', group: group.id, instances, message, ...this.#remain(), atMs });
     else void this.#reportWhatIsLeft(accepted.batch, message);
   }
 
@@ -335,7 +350,7 @@ class Deletion {
     }
     const isLeft = ({ key, value }: ListedInstance): boolean => {
       const now = inventory.instances.get(key)?.value;
-      if (now?.state === 'deallocated' && this.#backend.beginStop !== undefined) return false;
+      if (now !== undefined && this.#backend.instead?.isOver(now) === true) return false;
       return now !== undefined && now.state !== 'deleting' && !isAnother(value.vmId, now.vmId);
     };
     const left = keysOf(instances.filter(isLeft));
@@ -343,16 +358,16 @@ class Deletion {
     const atMs = clock.now();
     if (left.length > 0)
       recordEvent({ kind: 'delete-failed', group, instances: left, message: `${why}, and the instances still exist`, atMs });
-    if (gone.length > 0) recordEvent({ kind: 'delete-succeeded', group, instances: gone, ...this.#stops(), atMs });
+    if (gone.length > 0) recordEvent({ kind: 'delete-succeeded', group, instances: gone, ...this.#remain(), atMs });
   }
 
   #isOver(key: InstanceKey): boolean {
     const now = this.#deps.inventory.instances.get(key)?.value;
-    return now === undefined || (now.state === 'deallocated' && this.#backend.beginStop !== undefined);
+    return now === undefined || this.#backend.instead?.isOver(now) === true;
   }
 
-  #stops(): { readonly stopped?: true } {
-    return this.#backend.beginStop === undefined ? {} : { stopped: true };
+  #remain(): { readonly remain?: true } {
+    return this.#backend.instead === undefined ? {} : { remain: true };
   }
 
   /** Never rejects. The outcome of the second send is reported like that of the first. */

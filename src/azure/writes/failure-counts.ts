@@ -156,8 +156,8 @@ export class QuotaAccount {
       this.recordReturn(group, event.requested);
       if (event.error.detail.kind === 'quota') inventory.usageDoubt.begin();
     }
-    // Azure counts stopped instances in its quotas.
-    if (event.kind !== 'delete-succeeded' || event.stopped === true) return;
+    // Azure counts those in its quotas.
+    if (event.kind !== 'delete-succeeded' || event.remain === true) return;
     const wasShort = inventory.quota.isShort(draws, event.atMs);
     this.recordReturn(group, event.instances.length);
     if (wasShort) inventory.usageDoubt.begin();

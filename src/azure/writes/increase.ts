@@ -10,7 +10,7 @@ import type { Acceptance, Mutation, MutationOp } from '../../cache/table/mutatio
 import type { AnsweredIncrease } from '../../domain/outcome.ts';
 import type { IncreaseRequest, UnansweredIncrease } from '../../domain/ports/cloud.ts';
 import { endWaits } from '../../lib/abort.ts';
-import { asAutoscalerError, type AutoscalerError } from '../../lib/errors.ts';
+import { asAutoscalerError, type AutoscalerError, isEffectUnknown } from '../../lib/errors.ts';
 import type { ErrorHints } from '../arm/error-table.ts';
 import type { ResourceState } from '../arm/operations.ts';
 import { HELD_BACK } from '../arm/rate-limits.ts';
@@ -18,7 +18,7 @@ import { isOperationInProgress, isPreconditionFailed, withoutEffect, withScope }
 import type { OwnIncrease } from '../groups/own-writes.ts';
 import type { RegisteredGroup } from '../groups/registry.ts';
 import { endIncrease } from './increase-end.ts';
-import { isEffectUnknown, type WriteDeps } from './write-context.ts';
+import { type WriteDeps } from './write-context.ts';
 
 /** What the checks and the write are based on. */
 export interface SizeRead {

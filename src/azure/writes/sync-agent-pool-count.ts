@@ -7,7 +7,7 @@
 import { describeBlock } from '../../domain/group-blocks.ts';
 import type { NodeGroupId } from '../../domain/ids.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
-import { asAutoscalerError, type AutoscalerError } from '../../lib/errors.ts';
+import { asAutoscalerError, type AutoscalerError, isEffectUnknown } from '../../lib/errors.ts';
 import { getAgentPool } from '../arm/agent-pool-api.ts';
 import type { OperationEnd } from '../arm/operations.ts';
 import { foldName } from '../arm/resource-ids.ts';
@@ -18,7 +18,7 @@ import { readAgentPool, type AgentPoolRow } from '../rows/agent-pool.ts';
 import type { IncreaseAnswer } from './increase.ts';
 import { poolLockKey, putPoolCount, withPoolCount, type PoolCount, type PoolDocument } from './increase-agent-pool.ts';
 import { shownIn } from './increase-scale-set.ts';
-import { isEffectUnknown, type WriteDeps } from './write-context.ts';
+import { type WriteDeps } from './write-context.ts';
 
 /** How long a pool must have been at rest. */
 const REST_MS = 10 * 60_000;

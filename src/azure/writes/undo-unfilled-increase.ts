@@ -8,9 +8,9 @@
  */
 import { describeBlock } from '../../domain/group-blocks.ts';
 import type { MutationOutcome } from '../../cache/table/mutation.ts';
-import { asAutoscalerError } from '../../lib/errors.ts';
+import { asAutoscalerError, isEffectUnknown } from '../../lib/errors.ts';
 import { putCapacity } from './increase-scale-set.ts';
-import { isEffectUnknown, type WriteAnswer, type WriteDeps } from './write-context.ts';
+import { type WriteAnswer, type WriteDeps } from './write-context.ts';
 import type { OwnIncrease } from '../groups/own-writes.ts';
 import type { RegisteredGroup } from '../groups/registry.ts';
 import type { ScaleSetRow } from '../rows/scale-set.ts';

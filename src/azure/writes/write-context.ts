@@ -87,11 +87,6 @@ export function assertNotLower(resource: string, to: number, read: number | unde
   throw new AutoscalerError({ kind: 'bug' }, `A write of ${resource} from ${read} to ${to} was not sent, since it would remove nodes.`);
 }
 
-/** Whether Azure may have carried a failed write out. */
-export function isEffectUnknown(error: AutoscalerError): boolean {
-  return error.kind === 'cancelled' || (error.detail.kind === 'unavailable' && error.detail.effect === 'unknown');
-}
-
 export function readWriteAnswer(raw: PipelineResponse, nowMs: number): WriteAnswer {
   const header = (name: string): string | undefined => raw.headers.get(name);
   const body = jsonOf(raw.bodyAsText);

@@ -10,9 +10,8 @@ const STATUS = '"True", "False" or "Unknown", in quotes';
 const PRESET_NAMES = ['aks', 'gpu'] as const;
 const PRESET = `a list of presets: ${PRESET_NAMES.join(', ')}`;
 
-const REMEDY =
-  'replace: a node is not reimaged, since AKS supports no such change of its nodes by others, and a reimaged VM begins with the settings of its creation, ' +
-  'with which it may not join any more (docs/sick-nodes.md)';
+const REMEDIES = ['replace', 'reimage'] as const;
+const REMEDY = `${REMEDIES.join(' or ')} (docs/sick-nodes.md says what speaks against reimage)`;
 
 const condition = z
   .strictObject({
@@ -30,19 +29,20 @@ export const sickNodesOfPool = z
     {
       presets: z.array(z.enum(PRESET_NAMES, { error: PRESET }), { error: PRESET }).default([]),
       conditions: z.array(condition, { error: FORMS }).default([]),
-      remedy: z.enum(['replace'], { error: REMEDY }).default('replace'),
+      remedy: z.enum(REMEDIES, { error: REMEDY }).default(USUAL_SICK_LIMITS.remedy),
       maximum: wholeNumber(1, MAX_POOL_NODES).default(USUAL_SICK_LIMITS.maximum),
       breakerPercent: wholeNumber(1, 100).default(USUAL_SICK_LIMITS.breakerPercent),
     },
     { error: FORMS },
   )
   .refine(({ presets, conditions }) => presets.length + conditions.length > 0, { error: `a preset or a condition: ${FORMS}` })
-  .transform(({ presets, conditions, maximum, breakerPercent }): SickNodeRules => {
+  .transform(({ presets, conditions, maximum, breakerPercent, remedy }): SickNodeRules => {
     const stated = conditions.map((each): SickCondition => ({ type: each.type, status: each.status, forMs: each.for }));
     const isStated = ({ type, status }: SickCondition): boolean => stated.some((each) => each.type === type && each.status === status);
     return {
       conditions: [...stated, ...presets.flatMap((preset) => SICK_PRESETS[preset]).filter((each) => !isStated(each))],
       maximum,
       breakerPercent,
+      remedy,
     };
   });

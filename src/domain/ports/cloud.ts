@@ -34,6 +34,8 @@ export interface DeleteRequest {
   readonly uids?: ReadonlyMap<InstanceKey, string>;
   /** Instances that worked until now: where their group does so, they are stopped instead of deleted. If absent, all are deleted. */
   readonly mayStop?: ReadonlySet<InstanceKey>;
+  /** The instance is reimaged instead: it and its node remain. There is one then. If absent, instances are deleted or stopped. */
+  readonly reimages?: true;
   /**
    * The caller's last look: called right before each request is sent, after every wait and every read of Azure. Returns, by instance,
    * why one must not be deleted any more; the others are deleted. If absent, no look is needed.

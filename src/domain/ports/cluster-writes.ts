@@ -1,20 +1,20 @@
 import type { CapacityObjectRef, CapacityStatus } from '../capacity-objects.ts';
 import type { NodeName, PodUid } from '../ids.ts';
 import type { EvictOutcome } from '../outcome.ts';
-import type { Taint, TaintOwner } from '../taints.ts';
+import type { Taint, TaintNote, TaintOwner } from '../taints.ts';
 
 /** Changes to `spec.taints` and `spec.unschedulable`, always conditional on the resourceVersion that was read. */
 export interface NodeTainter {
   /**
    * Adds or replaces the taint with this key and effect, and cordons if requested. On a conflict it reads again and retries.
    * `uncordonLater` is true if this call cordoned the node: only then may an undo un-cordon it. With `owner`, nothing is written if the
-   * node already has such a taint of another writer, whom `heldBy` then names.
+   * node already has such a taint of another writer, whom `heldBy` then names. `note` is an annotation of the same write.
    * @throws AutoscalerError `not-found` if the node is gone, `kube-api` otherwise.
    */
   taint(
     node: NodeName,
     taint: Taint,
-    options: { readonly cordon: boolean; readonly owner?: TaintOwner },
+    options: { readonly cordon: boolean; readonly owner?: TaintOwner; readonly note?: TaintNote },
     signal: AbortSignal,
   ): Promise<{ readonly uncordonLater: boolean; readonly heldBy?: string }>;
   /**

@@ -5,6 +5,7 @@ import { type Node, type Preemption, RESOURCE_NOT_READY, type NodeReadiness, UNR
 import { noResources, type ResourceNames, type Resources } from '../../domain/resources.ts';
 import {
   DELETION_OWNER_ANNOTATION,
+  REIMAGED_ANNOTATION,
   isStartupTaint,
   NOT_READY_TAINT,
   type Taint,
@@ -208,12 +209,16 @@ function disabling(
 }
 
 /** Who removes the node, and who asks to wait with it. */
-function removalNotes(annotations: Readonly<Record<string, string>>): Pick<Node, 'delayDeletion' | 'deletionOwner' | 'unremovableNote'> {
+function removalNotes(
+  annotations: Readonly<Record<string, string>>,
+): Pick<Node, 'delayDeletion' | 'deletionOwner' | 'reimagedAtMs' | 'unremovableNote'> {
+  const reimaged = annotations[REIMAGED_ANNOTATION] ?? '';
   const asking = Object.keys(annotations).filter((key) => key.startsWith(DELAY_PREFIX));
   return {
     delayDeletion: asking.map((key) => key.slice(DELAY_PREFIX.length)).sort(),
     unremovableNote: annotations[UNREMOVABLE_ANNOTATION],
     deletionOwner: annotations[DELETION_OWNER_ANNOTATION] ?? '',
+    reimagedAtMs: /^\d{1,12}$/.test(reimaged) ? Number(reimaged) * 1000 : undefined,
   };
 }
 

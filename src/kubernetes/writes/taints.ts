@@ -4,7 +4,7 @@
  */
 import { asAutoscalerError } from '../../lib/errors.ts';
 import type { NodeName } from '../../domain/ids.ts';
-import type { Taint, TaintOwner } from '../../domain/taints.ts';
+import type { Taint, TaintNote, TaintOwner } from '../../domain/taints.ts';
 import type { NodeTainter } from '../../domain/ports/cluster-writes.ts';
 import type { NodeJson, TaintJson } from '../api/core-json.ts';
 import { retrying, type Retry } from '../api/backoff.ts';
@@ -22,7 +22,7 @@ type Change = (spec: Spec) => Spec | undefined;
 
 export function createNodeTainter(deps: TainterDeps): NodeTainter {
   return {
-    taint: async (node, taint, { cordon, owner }, signal) => {
+    taint: async (node, taint, { cordon, owner, note }, signal) => {
       let answerLost = false;
       const attempt = async (): Promise<{ readonly uncordonLater: boolean; readonly heldBy?: string }> => {
         let cordons = false;
@@ -35,7 +35,7 @@ export function createNodeTainter(deps: TainterDeps): NodeTainter {
         };
         let heldBy: string | undefined;
         try {
-          ({ heldBy } = await changeNode(deps.rest, { node, operation: 'taint', change, owner }, signal));
+          ({ heldBy } = await changeNode(deps.rest, { node, operation: 'taint', change, owner, note }, signal));
         } catch (thrown) {
           const { detail } = asAutoscalerError(thrown);
           if (cordons && detail.kind === 'unavailable' && detail.effect === 'unknown') answerLost = true;
@@ -47,7 +47,11 @@ export function createNodeTainter(deps: TainterDeps): NodeTainter {
     },
     untaint: async (node, key, { uncordon, owner }, signal) => {
       const attempt = (): Promise<Changed> =>
-        changeNode(deps.rest, { node, operation: 'untaint', change: (spec) => withoutTaint(spec, key, uncordon), owner }, signal);
+        changeNode(
+          deps.rest,
+          { node, operation: 'untaint', change: (spec) => withoutTaint(spec, key, uncordon), owner, note: undefined },
+          signal,
+        );
       try {
         return (await retrying(deps.retry, attempt, signal)).specChanged;
       } catch (thrown) {
@@ -63,6 +67,7 @@ interface NodeChange {
   readonly operation: 'taint' | 'untaint';
   readonly change: Change;
   readonly owner: TaintOwner | undefined;
+  readonly note: TaintNote | undefined;
 }
 
 interface Changed {
@@ -71,7 +76,7 @@ interface Changed {
   readonly specChanged: boolean;
 }
 
-async function changeNode(rest: Rest, { node, operation, change, owner }: NodeChange, signal: AbortSignal): Promise<Changed> {
+async function changeNode(rest: Rest, { node, operation, change, owner, note }: NodeChange, signal: AbortSignal): Promise<Changed> {
   const path = `/api/v1/nodes/${encodeURIComponent(node)}`;
   const present = (await rest.json({ method: 'GET', path }, signal)) as NodeJson;
   const writer = owner === undefined ? undefined : otherWriter(present, owner, operation);
@@ -79,7 +84,8 @@ async function changeNode(rest: Rest, { node, operation, change, owner }: NodeCh
   if (writer !== undefined) return { heldBy: writer, specChanged: false };
   const spec = change(present.spec ?? {});
   const next = { ...present, spec: spec ?? present.spec ?? {} };
-  const annotations = owner === undefined ? undefined : annotationsAfter(next, owner, operation);
+  const owned = owner === undefined ? undefined : annotationsAfter(next, owner, operation);
+  const annotations = note === undefined ? owned : { ...(owned ?? next.metadata?.annotations), [note.annotation]: note.value };
   const changed = { heldBy: undefined, specChanged: spec !== undefined };
   if (spec === undefined && annotations === undefined) return changed;
   const body = annotations === undefined ? next : { ...next, metadata: { ...next.metadata, annotations } };

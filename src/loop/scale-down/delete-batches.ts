@@ -1,6 +1,6 @@
 /** Joins the deletions of one node group into few calls. Must not know which nodes are deleted, and why. */
 import type { Clock } from '../../lib/clock.ts';
-import { asAutoscalerError, reactionTo, type AutoscalerError } from '../../lib/errors.ts';
+import { asAutoscalerError, isEffectUnknown, reactionTo, type AutoscalerError } from '../../lib/errors.ts';
 import type { InstanceKey, NodeGroupId } from '../../domain/ids.ts';
 import type { DeleteOutcome } from '../../domain/outcome.ts';
 import type { CloudNodeGroups, DeleteRequest } from '../../domain/ports/cloud.ts';
@@ -16,6 +16,8 @@ export interface ReadyNode {
   readonly instance: InstanceKey;
   /** It worked until now: where its group does so, its instance is stopped instead. If absent, it is deleted. */
   readonly mayStop?: boolean;
+  /** Its instance is reimaged instead. If absent, it is not. */
+  readonly reimages?: boolean;
   /** Looks at the node once more. Returns why it must not be deleted, or undefined. */
   readonly lastLook: (signal: AbortSignal) => Promise<string | undefined>;
 }
@@ -65,7 +67,7 @@ interface Batch {
 export class DeleteBatches {
   readonly #cloud: CloudNodeGroups;
   readonly #clock: Clock;
-  readonly #gathering = new Map<NodeGroupId, Batch>();
+  readonly #gathering = new Map<NodeGroupId | InstanceKey, Batch>();
 
   constructor(deps: { readonly cloud: CloudNodeGroups; readonly clock: Clock }) {
     this.#cloud = deps.cloud;
@@ -74,7 +76,9 @@ export class DeleteBatches {
 
   /** Deletes one node's instance, with others of its group that become ready at the same moment. */
   async delete(group: NodeGroupId, node: ReadyNode, signals: DeletionSignals): Promise<NodeDeletion> {
-    const batch = this.#gathering.get(group) ?? this.#gather(group, signals);
+    // Azure reimages one instance in a call.
+    const key = node.reimages === true ? node.instance : group;
+    const batch = this.#gathering.get(key) ?? this.#gather(key, group, signals);
     batch.nodes.push(node);
     const outcome = await batch.outcome;
     const reason = batch.looks.reasonAgainst(node.instance);
@@ -84,19 +88,23 @@ export class DeleteBatches {
     return isLeft ? { kind: 'refused', group, reason: 'Azure accepted the removal of other nodes alone' } : outcome;
   }
 
-  #gather(group: NodeGroupId, signals: DeletionSignals): Batch {
+  #gather(key: NodeGroupId | InstanceKey, group: NodeGroupId, signals: DeletionSignals): Batch {
     const nodes: ReadyNode[] = [];
     const looks = new LastLooks(nodes);
-    const batch: Batch = { nodes, looks, outcome: this.#send(group, { nodes, looks }, signals) };
-    this.#gathering.set(group, batch);
+    const batch: Batch = { nodes, looks, outcome: this.#send(key, group, { nodes, looks, signals }) };
+    this.#gathering.set(key, batch);
     return batch;
   }
 
-  async #send(group: NodeGroupId, { nodes, looks }: Omit<Batch, 'outcome'>, signals: DeletionSignals): Promise<DeleteOutcome> {
+  async #send(
+    key: NodeGroupId | InstanceKey,
+    group: NodeGroupId,
+    { nodes, looks, signals }: Omit<Batch, 'outcome'> & { readonly signals: DeletionSignals },
+  ): Promise<DeleteOutcome> {
     try {
       await this.#clock.sleep(GATHER_MS, signals.before);
     } finally {
-      this.#gathering.delete(group);
+      this.#gathering.delete(key);
     }
     const objections: DeleteRequest['objections'] = (instances, signal) => looks.look(instances, signal);
     const stoppable = nodes.filter(({ mayStop }) => mayStop === true).map(({ instance }) => instance);
@@ -105,6 +113,7 @@ export class DeleteBatches {
       instances: nodes.map(({ instance }) => instance),
       allowBelowMin: false,
       ...(stoppable.length === 0 ? {} : { mayStop: new Set(stoppable) }),
+      ...(nodes.some(({ reimages }) => reimages === true) ? { reimages: true as const } : {}),
       objections,
     };
     return deleteWithRetry(request, { cloud: this.#cloud, clock: this.#clock }, signals.during);
@@ -120,6 +129,9 @@ export async function deleteWithRetry(
   for (let attempt = 1; ; attempt++) {
     const outcome = await attemptDelete(request, deps.cloud, signal);
     if (outcome.kind !== 'failed') return outcome;
+    // guard: a reimage is sent once; one whose answer was lost may be under way, and the node shows it
+    if (request.reimages === true)
+      return isEffectUnknown(outcome.error) ? { kind: 'accepted', group: request.group, instances: request.instances } : outcome;
     if (outcome.error.kind === 'not-found') return { kind: 'accepted', group: request.group, instances: request.instances };
     if (attempt >= MAX_ATTEMPTS || signal.aborted || reactionTo(outcome.error) !== 'refresh-and-replan') return outcome;
     await deps.clock.sleep(pauseAfter(outcome.error), signal);

@@ -10,12 +10,12 @@ import type { ClusterView, Observation } from '../../domain/observation.ts';
 import type { NodeTainter } from '../../domain/ports/cluster-writes.ts';
 import type { EventRecorder } from '../../domain/ports/records.ts';
 import { deletionTaintOwner } from '../../domain/deletion-owner.ts';
-import { CORDONED_BEFORE_TAINT, CORDON_TAINT, TO_BE_DELETED_TAINT, hasTaint } from '../../domain/taints.ts';
+import { CORDONED_BEFORE_TAINT, CORDON_TAINT, REIMAGED_ANNOTATION, TO_BE_DELETED_TAINT, hasTaint } from '../../domain/taints.ts';
 import { withTimeout } from '../../lib/abort.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { asAutoscalerError, type AutoscalerError } from '../../lib/errors.ts';
+import { asAutoscalerError, AutoscalerError } from '../../lib/errors.ts';
 import { nodeListFacts } from '../../planning/facts/node-list-facts.ts';
-import { mayBeInUse } from '../../planning/state/deletions.ts';
+import { hasReimageTaint, mayBeInUse } from '../../planning/state/deletions.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { compareBy } from '../../lib/comparison.ts';
 
@@ -52,6 +52,23 @@ export async function applyDeletionTaint(
   const value = String(Math.floor(options.nowMs / 1000));
   const done = await tainter.taint(intended.node, { key: TO_BE_DELETED_TAINT, value, effect: 'NoSchedule' }, { cordon, owner }, signal);
   return done.heldBy === undefined ? { ...intended, uncordon: done.uncordonLater } : { heldBy: done.heldBy };
+}
+
+/**
+ * Notes that a reimage of the node is sent now, in the same write as its deletion taint, which is as old as the reimage then. Throws as the tainter does,
+ * or `conflict` if the taint is another writer's by now.
+ */
+export async function noteReimage(
+  { node, owner }: DeletionTaint,
+  { tainter, nowMs }: { readonly tainter: NodeTainter; readonly nowMs: number },
+  signal: AbortSignal,
+): Promise<void> {
+  const value = String(Math.floor(nowMs / 1000));
+  const options = { cordon: false, owner: deletionTaintOwner(owner), note: { annotation: REIMAGED_ANNOTATION, value } };
+  const { heldBy } = await tainter.taint(node, { key: TO_BE_DELETED_TAINT, value, effect: 'NoSchedule' }, options, signal);
+  // guard: a node whose deletion taint is another writer's is not reimaged
+  if (heldBy !== undefined)
+    throw new AutoscalerError({ kind: 'conflict' }, `its deletion taint now belongs to ${heldBy || 'another writer'}`);
 }
 
 /**
@@ -182,7 +199,8 @@ function findLeftovers(input: LeftoversInput): readonly Leftover[] {
 function isAbandoned(node: Node, input: LeftoversInput): boolean {
   const { cloud } = input.observation;
   if (input.inFlight.has(node.name) || input.state.deleting.has(node.name) || node.deletionAtMs !== undefined) return false;
-  if (mayBeInUse(node, input.state, input)) return false;
+  // Its writer ended with the request: the state has it as long as it may come back.
+  if (!hasReimageTaint(node) && mayBeInUse(node, input.state, input)) return false;
   const group = cloud.groups.find((candidate) => candidate.id === cloud.groupOfNode.get(node.name));
   const key = cloud.instanceOfNode.get(node.name);
   const instance = group?.instances?.find((candidate) => candidate.key === key);

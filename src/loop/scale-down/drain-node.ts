@@ -12,7 +12,13 @@ import { BudgetIndex, drainRulesOf } from '../../scheduling/drainability/drain-r
 import type { DrainDeps } from '../deps/loop-deps.ts';
 import type { DeleteBatches } from './delete-batches.ts';
 import { DELAY_POLL_MS, waitForDelays, waitForLoadBalancers } from './deletion-waits.ts';
-import { intendedDeletionTaint, applyDeletionTaint, removeDeletionTaintWithRetry, type DeletionTaint } from './deletion-taint.ts';
+import {
+  intendedDeletionTaint,
+  applyDeletionTaint,
+  noteReimage,
+  removeDeletionTaintWithRetry,
+  type DeletionTaint,
+} from './deletion-taint.ts';
 import { evictInOrder, isUnread, type PodsToEvict } from './evict-pods.ts';
 import type { EvictionTurns } from './eviction-turns.ts';
 import { type FreshNode, readOwners, withOwners, recheckRemoval, type RecheckInput } from './removal-safety.ts';
@@ -60,14 +66,15 @@ export async function removeNode(removal: Removal, given: DrainNodeDeps): Promis
   const deps = { ...given, policy: policyForDrains(given.policy, removal.drain) };
   const progress: RemovalProgress = { step: 'recheck', taint: undefined, uid: undefined };
   try {
-    await drainAndDelete(removal, progress, deps);
-    return removalDone(removal, progress, deps);
+    const reimaged = await drainAndDelete(removal, progress, deps);
+    return removalDone(removal, progress, { deps, reimaged });
   } catch (thrown) {
     return await removalFailed(removal, progress, { thrown, deps });
   }
 }
 
-async function drainAndDelete(removal: Removal, progress: RemovalProgress, deps: DrainNodeDeps): Promise<void> {
+/** Returns whether the instance is reimaged, and not deleted. */
+async function drainAndDelete(removal: Removal, progress: RemovalProgress, deps: DrainNodeDeps): Promise<boolean> {
   const { policy, clock, work } = deps;
   const first = await readNode(removal, deps);
   if (policy.scaleDown.skipNodesWithCustomControllerPods) {
@@ -105,14 +112,21 @@ async function drainAndDelete(removal: Removal, progress: RemovalProgress, deps:
   const last = await waitForDelays(removal, read, { ...deps, policy: policy.drain }, work);
   checkRemoval(removal, sameNode(last, first), 'before-delete', deps);
   progress.step = 'delete';
-  const lastLook = (signal: AbortSignal): Promise<string | undefined> => objectionTo(removal, first, deps, signal);
+  const reimages = removal.reimages === true && first.node.readiness.ready;
+  const lastLook = async (signal: AbortSignal): Promise<string | undefined> => {
+    const objection = await objectionTo(removal, first, deps, signal);
+    // guard: a reimage is noted on its node before it is sent
+    if (objection === undefined && reimages) await noteReimage(written, { tainter: deps.tainter, nowMs: clock.now() }, signal);
+    return objection;
+  };
   // guard: a node that does not work is deleted, not stopped
   const mayStop = removal.cause !== 'unready' && first.node.readiness.ready;
-  const node = { instance: removal.instance, mayStop, lastLook };
+  const node = { instance: removal.instance, mayStop, reimages, lastLook };
   const outcome = await deps.batches.delete(removal.group, node, { before: work, during: deps.undo });
   if (outcome.kind === 'spared') throw new RemovalStopped('recheck', outcome.reason);
   if (outcome.kind === 'refused') throw new RemovalStopped('delete', outcome.reason, { ofGroup: true });
   if (outcome.kind === 'failed') throw outcome.error;
+  return reimages;
 }
 
 async function readNode(removal: Removal, deps: DrainNodeDeps): Promise<FreshNode> {
@@ -213,18 +227,29 @@ function recordRemovalStart(removal: Removal, uid: string, { events, policy }: D
   events.record({ subject, type: 'Normal', reason: 'ScaleDown', message: `${tainted}: utilization ${share}, pods to move: ${names}` });
 }
 
-function removalDone(removal: Removal, progress: RemovalProgress, deps: DrainNodeDeps): RemovalOutcome {
+function removalDone(
+  removal: Removal,
+  progress: RemovalProgress,
+  { deps, reimaged }: { readonly deps: DrainNodeDeps; readonly reimaged: boolean },
+): RemovalOutcome {
   const { group, node, instance, cause } = removal;
+  const subject = { kind: 'Node', name: node, uid: progress.uid ?? '' } as const;
+  const outcome = { kind: 'deleted', group, node, instance, drained: removal.pods.length > 0, atMs: deps.clock.now() } as const;
+  if (reimaged) {
+    const message = `Azure is reimaging the instance of this sick node (${removal.condition ?? cause}); its pods were moved`;
+    deps.log.info({ node, nodeGroup: group, cause, pods: removal.pods.length }, 'Reimage of the instance of a sick node accepted');
+    deps.events.record({ subject, type: 'Normal', reason: 'NodeReimaged', message });
+    return { ...outcome, reimaged };
+  }
   deps.metrics.scaleDown.nodes.inc({ node_group: group, cause });
   deps.log.info({ node, nodeGroup: group, cause, pods: removal.pods.length }, 'Node deletion accepted');
-  const subject = { kind: 'Node', name: node, uid: progress.uid ?? '' } as const;
   deps.events.record({
     subject,
     type: 'Normal',
     reason: 'ScaleDown',
     message: 'node removed by cluster autoscaler: Azure is deleting its instance',
   });
-  return { kind: 'deleted', group, node, instance, drained: removal.pods.length > 0, atMs: deps.clock.now() };
+  return outcome;
 }
 
 /** Whether the next attempt must wait, since an immediate one would end the same way. */

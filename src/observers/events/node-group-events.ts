@@ -78,9 +78,10 @@ function lateDeletions({ cloud }: Observation): readonly EventText[] {
   return cloud.events.flatMap((event) => {
     if (event.kind === 'start-failed') return [startFailed(event)];
     if (event.kind !== 'delete-failed') return [];
-    const { group, instances, message } = event;
+    const { group, instances, message, remain } = event;
+    const what = remain === true ? 'Deallocation or reimage' : 'Deletion';
     return [
-      warning('ScaleDownFailed', `Deletion of ${instances.length} instances of ${group} failed after Azure had accepted it: ${message}`),
+      warning('ScaleDownFailed', `${what} of ${instances.length} instances of ${group} failed after Azure had accepted it: ${message}`),
     ];
   });
 }
@@ -130,7 +131,8 @@ function removals({ removed }: LoopReport): readonly EventText[] {
   return removed.flatMap((outcome): readonly EventText[] => {
     if (outcome.kind === 'started') return [startedRemoval(outcome)];
     if (outcome.kind === 'deleted') {
-      const { node, drained } = outcome;
+      const { node, drained, reimaged } = outcome;
+      if (reimaged === true) return [normal('NodeReimaged', `Sick node ${node} is reimaged`)];
       return [
         drained
           ? normal('ScaleDown', `Scale-down: node ${node} removed with drain`)

@@ -48,9 +48,12 @@ export function repackEvents({ events, log, metrics: { repack, health }, namespa
     else repack.ended.inc({ outcome });
     log.info({ remove: set.remove.map(({ node }) => node), add: set.add, outcome, stage, reason: why }, `${name} ended`);
     const text = describeEnded(one);
-    const message = `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+    const back = outcome === 'done' ? set.remove.filter(({ node }) => observation?.cluster.nodes.has(node) === true) : [];
+    const well = back.length === 0 ? '' : `; ${back.map(({ node }) => node).join(', ')} came back well from a reimage`;
+    const message = `${text.charAt(0).toUpperCase()}${text.slice(1)}${well}`;
     const isUndone = outcome === 'undone';
-    record(set, { type: isUndone ? 'Warning' : 'Normal', reason: isUndone ? undone : ended, message }, observation);
+    const reason = isUndone ? undone : back.length > 0 ? 'SickNodeReimaged' : ended;
+    record(set, { type: isUndone ? 'Warning' : 'Normal', reason, message }, observation);
   };
   return ({ repacks, state, observation }) => {
     const { search, running, left } = state.repacks;

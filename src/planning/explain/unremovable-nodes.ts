@@ -144,7 +144,7 @@ function describeRemoval(removal: Removal, nowMs: number): string {
   const sick = `sick, ${removal.condition ?? ''}`;
   const cause = { empty: 'empty', underutilized: 'underutilized', unready: 'not ready', sick, repacked: 'part of a repack' }[removal.cause];
   const pods = removal.pods.length === 0 ? '' : `, ${removal.pods.length} pods must move`;
-  return `to be removed: ${cause}, unneeded for ${formatDuration(nowMs - removal.unneededSinceMs)}${pods}`;
+  return `to be ${removal.reimages === true ? 'reimaged' : 'removed'}: ${cause}, unneeded for ${formatDuration(nowMs - removal.unneededSinceMs)}${pods}`;
 }
 
 function describeUnremovable(entry: UnremovableNode | undefined, plan: ScaleDownPlan, nowMs: number): string {

@@ -3,6 +3,7 @@
  */
 import { podName, type NodeGroupId, type NodeName } from '../../domain/ids.ts';
 import type { LoopState } from '../../domain/loop-state.ts';
+import type { Node } from '../../domain/node.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { ClusterView, Observation } from '../../domain/observation.ts';
 import type { RemovalOutcome } from '../../domain/outcome.ts';
@@ -11,6 +12,7 @@ import type { Pod } from '../../domain/pod.ts';
 import { optionsOf, type Policy } from '../../domain/policy.ts';
 import type { MovedPods, RepackMemory, RepackPolicy, RunningRepack } from '../../domain/repack.ts';
 import { formatDuration } from '../../lib/duration.ts';
+import { wasReimagedLately } from '../state/deletions.ts';
 
 export interface RepackedNodes {
   /** Nodes that are removed now, however much of them is used, and the condition of those that are sick. */
@@ -31,7 +33,11 @@ interface RepackedInput {
 
 export function repackedNodes({ observation, state: { repacks }, policy }: RepackedInput): RepackedNodes {
   const { running, moved } = repacks;
-  const removing = running.filter(({ stage }) => stage === 'draining').flatMap(({ set }) => set.remove);
+  const { nodes } = observation.cluster;
+  const removing = running
+    .filter(({ stage }) => stage === 'draining')
+    // guard: a node that came back from its reimage is not removed by the set that reimaged it
+    .flatMap((repack) => repack.set.remove.filter(({ node }) => !reimagedBy(repack, nodes.get(node))));
   const adding = running.filter(({ stage, set }) => stage !== 'checked' && set.add !== undefined);
   let held: ReadonlyMap<NodeName, StaysForPod> | undefined;
   return {
@@ -47,9 +53,31 @@ export function youngPod(movable: readonly Pod[], minPodAgeMs: number, nowMs: nu
   return young === undefined ? undefined : podName(young);
 }
 
+interface Reimaged {
+  readonly node: Node;
+  readonly group: Pick<NodeGroup, 'kind' | 'options'>;
+}
+
+/** Why the node is replaced instead, as a part of a sentence. Empty: its rules do not ask for a reimage. undefined: it is reimaged. */
+export function reasonAgainstReimage({ node, group }: Reimaged, nowMs: number): string | undefined {
+  // guard: a sick node is reimaged only where that is asked for
+  if (group.options.sickNodes?.remedy !== 'reimage') return '';
+  // guard: only instances of Uniform scale sets are reimaged
+  if (group.kind !== 'vmss-uniform') return `only nodes of Uniform scale sets are reimaged, and its pool ${NOT_UNIFORM[group.kind]}`;
+  // guard: a reimage is tried once within a day
+  return wasReimagedLately(node, nowMs) ? `a reimage was tried ${formatDuration(nowMs - (node.reimagedAtMs ?? nowMs))} ago` : undefined;
+}
+
+const NOT_UNIFORM = { 'vmss-flexible': 'has a Flexible one', 'vms-pool': 'has none (type VirtualMachines)' } as const;
+
+/** Whether the set reimaged the node, or tried to. */
+export function reimagedBy({ stage, stageSinceMs }: RunningRepack, node: Node | undefined): boolean {
+  return stage === 'draining' && node?.reimagedAtMs !== undefined && node.reimagedAtMs + PRECISION_MS > stageSinceMs;
+}
+
 /** How long after the begin of a removal its last pod may be replaced: evictions wait for budgets. */
 const REPLACED_WITHIN_MS = 15 * 60_000;
-/** The API server writes the times of pods in whole seconds. */
+/** Times of pods and of reimages are whole seconds. */
 const PRECISION_MS = 1_000;
 
 /** Counts the pods of the removals that began, in groups where repacking is on. */

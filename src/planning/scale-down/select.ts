@@ -19,6 +19,7 @@ import { removalOrder, ZoneSurplus } from './removal-order.ts';
 import type { Removed } from '../facts/removal-budgets.ts';
 import { placementOrder } from './simulate-removal.ts';
 import type { Unneeded, UnneededNodes } from './unneeded.ts';
+import { reasonAgainstReimage } from './repacked-nodes.ts';
 import { outageOfZone } from '../scale-up/groups/zone-outages.ts';
 
 /** All nodes of a zero-or-max group, ordered by name: they are removed together or not at all. */
@@ -127,7 +128,7 @@ export function selectRemovals(
       continue;
     }
     for (const candidate of group) countRemoval(candidate, budgets);
-    removals.push(...group.map((candidate) => ({ ...toRemoval(candidate), together: true as const })));
+    removals.push(...group.map((candidate) => ({ ...toRemoval(candidate, context), together: true as const })));
   }
   const { hasOldImage } = context;
   const order = {
@@ -143,7 +144,7 @@ export function selectRemovals(
       continue;
     }
     countRemoval(candidate, budgets);
-    removals.push(toRemoval(candidate));
+    removals.push(toRemoval(candidate, context));
   }
   return { removals, kept };
 }
@@ -302,7 +303,7 @@ function budgeted(candidate: Unneeded): Removed {
   return { group: candidate.group.id, cause: causeOf(candidate) };
 }
 
-function toRemoval(candidate: Unneeded): Removal {
+function toRemoval(candidate: Unneeded, { observation }: ScaleDownContext): Removal {
   const pods = candidate.drain.movable;
   return {
     group: candidate.group.id,
@@ -312,6 +313,9 @@ function toRemoval(candidate: Unneeded): Removal {
     unneededSinceMs: candidate.sinceMs,
     cause: causeOf(candidate),
     utilization: candidate.utilization,
+    ...(causeOf(candidate) === 'sick' && reasonAgainstReimage(candidate, observation.nowMs) === undefined
+      ? { reimages: true as const }
+      : {}),
     ...defined({ condition: candidate.condition, drain: statedDrain(candidate.group.options) }),
   };
 }

@@ -6,10 +6,13 @@ import type { InstanceKey, NodeName } from '../../domain/ids.ts';
 import type { LoopState, NodeInDeletion, SeenDeletionTaint } from '../../domain/loop-state.ts';
 import type { InstanceState } from '../../domain/node-group.ts';
 import type { Node } from '../../domain/node.ts';
+import type { Policy } from '../../domain/policy.ts';
 import type { CloudView, Observation } from '../../domain/observation.ts';
 import { isOwnerOver } from '../../domain/deletion-owner.ts';
 import { CORDONED_BEFORE_TAINT, TO_BE_DELETED_TAINT, hasTaint } from '../../domain/taints.ts';
 import { nodeListFacts } from '../facts/node-list-facts.ts';
+import { sickNodeOf } from '../facts/sick-nodes.ts';
+import { startupMsOf } from './node-counts.ts';
 
 /**
  * An accepted deletion shows as `deleting` at once, for as long as it takes. If two reads of the instance list at their longest interval
@@ -17,11 +20,39 @@ import { nodeListFacts } from '../facts/node-list-facts.ts';
  */
 const LOST_DELETION_MS = 600_000;
 
+/** A reimage is tried once within this time; a node that is sick again is replaced. */
+const REIMAGED_LATELY_MS = 24 * 3_600_000;
+
+/** Whether the node was reimaged within a day, or that was tried. */
+export function wasReimagedLately({ reimagedAtMs }: Pick<Node, 'reimagedAtMs'>, nowMs: number): boolean {
+  return reimagedAtMs !== undefined && nowMs - reimagedAtMs < REIMAGED_LATELY_MS;
+}
+
+/** Whether the deletion taint of the node is that of its reimage, not of a removal before or after it. */
+export function hasReimageTaint({ taints, reimagedAtMs }: Pick<Node, 'taints' | 'reimagedAtMs'>): boolean {
+  return reimagedAtMs !== undefined && deletionTaintedAtMs(taints) === reimagedAtMs;
+}
+
+/** Whether the node came back from its last reimage, ready and without a condition that makes it sick. */
+export function isBackFromReimage({ name, readiness, reimagedAtMs }: Node, seen: Pick<Observation, 'cluster' | 'cloud'>): boolean {
+  // guard: a node counts as reimaged once it has turned ready after that and is well
+  return reimagedAtMs !== undefined && readiness.ready && readiness.sinceMs > reimagedAtMs && sickNodeOf(name, seen) === undefined;
+}
+
+/** Whether a reimage of the node was sent, and it still has time to come back well. By the node alone, so that every leader knows it. */
+function isBeingReimaged(node: Node, observation: Observation, policy: Policy): boolean {
+  if (node.reimagedAtMs === undefined || !hasReimageTaint(node) || isBackFromReimage(node, observation)) return false;
+  const { cloud, nowMs } = observation;
+  const group = cloud.groups.find(({ id }) => id === cloud.groupOfNode.get(node.name));
+  // guard: a node that does not come back from its reimage is not awaited for ever
+  return nowMs - node.reimagedAtMs < startupMsOf(group, policy);
+}
+
 /**
  * The nodes that are being removed. An entry ends when the node is gone, when Azure reports that the deletion failed, or when the deletion
- * was lost. A node with our taint whose instance is being deleted is added, also after a restart.
+ * was lost. A node with our taint whose instance is being deleted is added, also after a restart, and so is one that is being reimaged.
  */
-export function reduceDeletions(state: LoopState, observation: Observation): LoopState['deleting'] {
+export function reduceDeletions(state: LoopState, observation: Observation, policy: Policy): LoopState['deleting'] {
   const { cluster, cloud, nowMs } = observation;
   const failed = new Set<InstanceKey>(cloud.events.flatMap((event) => (event.kind === 'delete-failed' ? event.instances : [])));
   const tainted = nodeListFacts(cluster.nodes).deletionTainted;
@@ -31,16 +62,23 @@ export function reduceDeletions(state: LoopState, observation: Observation): Loo
   for (const [name, entry] of state.deleting) {
     // guard: a drain that takes long is no lost deletion
     const lost = nowMs - (entry.sentAtMs ?? nowMs) > LOST_DELETION_MS && states.get(entry.instance) === 'running';
-    if (cluster.nodes.has(name) && !failed.has(entry.instance) && !lost) deleting.set(name, entry);
+    if (isBeingDeleted(cluster.nodes.get(name)) && !failed.has(entry.instance) && !lost) deleting.set(name, entry);
   }
   for (const node of tainted) {
     const { name } = node;
     const group = cloud.groupOfNode.get(name);
     const instance = cloud.instanceOfNode.get(name);
     if (deleting.has(name) || group === undefined || instance === undefined || !hasTaint(node.taints, TO_BE_DELETED_TAINT)) continue;
-    if (states.get(instance) === 'deleting') deleting.set(name, { group, instance, sinceMs: nowMs, sentAtMs: nowMs });
+    // guard: a node that is being reimaged is no capacity, also after a restart
+    if (states.get(instance) === 'deleting' || isBeingReimaged(node, observation, policy))
+      deleting.set(name, state.deleting.get(name) ?? { group, instance, sinceMs: nowMs, sentAtMs: nowMs });
   }
   return deleting;
+}
+
+/** What the node itself shows of a reimage decides about that. */
+function isBeingDeleted(node: Node | undefined): boolean {
+  return node !== undefined && !hasReimageTaint(node);
 }
 
 const NO_STATES: ReadonlyMap<InstanceKey, InstanceState> = new Map();

@@ -83,7 +83,7 @@ export function reduceObservation(state: LoopState, observation: Observation, po
       policy.backoff,
     ),
     increases: withoutForgotten(followRequests(followIncreases(settled.increases, observation), settled, observation), nowMs),
-    deleting: reduceDeletions(settled, observation),
+    deleting: reduceDeletions(settled, observation, policy),
     unregisteredSince: trackUnregistered(settled, observation, policy),
     deletionTaints: trackDeletionTaints(state, observation),
     heldGroups: trackHeldGroups(state, observation),

@@ -17,6 +17,7 @@ import {
   AGENT_POOL_WRITE,
   MAINTENANCE_READ,
   AKS_OPERATIONS_READ,
+  reimageCheck,
   resultReadChecks,
   linkedCheck,
   linkedResources,
@@ -77,6 +78,7 @@ async function checkAzure({ config, azure }: ConnectedAzure, clock: Clock, signa
   for (const required of requiredActions(config, 'value' in pools ? pools.value : undefined)) {
     const grants = await azure.grants(required.resourceGroup, signal);
     roles.push(...roleChecks(grants, required, config.azure, objectId), ...resultReadChecks(grants, required, config.azure, objectId));
+    if (required.role === 'nodes') roles.push(...reimageCheck(grants, required, config.azure, objectId));
     // Writes of pools that are written through AKS are in the log of the cluster's group.
     if (required.role !== 'pools-read') roles.push(...activityLogCheck(grants, required, config.azure, objectId));
   }

@@ -21,6 +21,7 @@ export const NODE_GROUP_ACTIONS: readonly string[] = [
 ];
 /** For pools that deallocate nodes. */
 export const STOP_ACTIONS: readonly string[] = [`${SETS}/deallocate/action`, `${SETS}/start/action`];
+const REIMAGE_ACTION = `${SETS}/virtualMachines/reimage/action`;
 const AGENT_POOLS = 'Microsoft.ContainerService/managedClusters/agentPools';
 export const AGENT_POOL_READ: readonly string[] = [`${AGENT_POOLS}/read`];
 /** Only if removals of a pool keep out of the hours of AKS or to them. */
@@ -44,6 +45,21 @@ export function reservationCheck(armId: string, result: ReadResult<readonly Role
   if (missing.length === 0) return ok('role', `${RESERVATION_READS.join(' and ')} are allowed on capacity reservation group ${name}`);
   const message = `${missing.join(' and ')} is not allowed on capacity reservation group ${name}, so pools with unused reserved VMs do not grow beyond the quota`;
   return warning('role', message, assignmentFix({ role: 'subscription', azure, objectId }, `/subscriptions/${azure.subscriptionId}`));
+}
+
+/** Only for pools whose sick nodes are reimaged. Without it they are replaced. */
+export function reimageCheck(
+  result: ReadResult<readonly RoleGrant[]>,
+  { resourceGroup }: Pick<RequiredActions, 'resourceGroup'>,
+  { nodeGroupOptions, subscriptionId }: Azure,
+  objectId: string,
+): readonly Check[] {
+  const pools = nodeGroupOptions.filter(({ options }) => options.sickNodes?.remedy === 'reimage').map(({ name }) => name);
+  if (pools.length === 0 || 'error' in result) return [];
+  if (isGranted(result.value, REIMAGE_ACTION)) return [ok('role', `${REIMAGE_ACTION} is allowed on resource group ${resourceGroup}`)];
+  const message = `${REIMAGE_ACTION} is not allowed on resource group ${resourceGroup}, so sick nodes of ${pools.join(', ')} are replaced, not reimaged`;
+  const scope = `/subscriptions/${subscriptionId ?? 'SUBSCRIPTION'}/resourceGroups/${resourceGroup}`;
+  return [warning('role', message, assignmentCommand('Virtual Machine Contributor', objectId, scope))];
 }
 
 export interface RequiredActions {

@@ -12,6 +12,11 @@ describe('the rules about sick nodes of a pool', () => {
     expect(new Set(rules.conditions.map(({ forMs }) => forMs))).toEqual(new Set([10 * MINUTE]));
   });
 
+  it('replace nodes unless they say otherwise', () => {
+    expect(sickNodesOfPool.parse({ presets: ['gpu'] }).remedy).toBe('replace');
+    expect(sickNodesOfPool.parse({ presets: ['gpu'], remedy: 'reimage' }).remedy).toBe('reimage');
+  });
+
   it('prefer a condition that is stated to that of a preset', () => {
     const { conditions } = sickNodesOfPool.parse({ presets: ['gpu'], conditions: [{ type: 'XIDErrors', for: '5m' }] });
     expect(conditions.filter(({ type }) => type === 'XIDErrors')).toEqual([{ type: 'XIDErrors', status: 'True', forMs: 5 * MINUTE }]);
@@ -23,7 +28,7 @@ describe('the rules about sick nodes of a pool', () => {
     { given: { conditions: [{ type: 'Ready', status: 'False' }] }, error: 'another condition than Ready' },
     { given: { conditions: [{ type: 'XIDErrors', status: true }] }, error: '"True", "False" or "Unknown", in quotes' },
     { given: { conditions: [{ type: 'XIDErrors', for: '1s' }] }, error: 'of at least 60000 ms' },
-    { given: { presets: ['gpu'], remedy: 'reimage' }, error: 'replace: a node is not reimaged, since AKS supports no such change' },
+    { given: { presets: ['gpu'], remedy: 'restart' }, error: 'replace or reimage' },
     { given: { presets: ['gpu'], breakerPercent: 0 }, error: 'a whole number from 1 to 100' },
   ])('refuse $given', ({ given, error }) => {
     expect(JSON.stringify(sickNodesOfPool.safeParse(given).error?.issues.map(({ message }) => message))).toContain(

@@ -15,6 +15,7 @@ import { markedStatements } from './marked-statements.ts';
 import { MEMORY_GUARDS } from './memory-guards.ts';
 import { PAUSE_GUARDS } from './pause-guards.ts';
 import { PRICE_GUARDS } from './price-guards.ts';
+import { REIMAGE_GUARDS } from './reimage-guards.ts';
 import { REPACK_GUARDS } from './repack-guards.ts';
 import { READ_GUARDS } from './read-guards.ts';
 import { REMOVAL_GUARDS } from './removal-guards.ts';
@@ -38,6 +39,7 @@ export const GUARDS: readonly Guard[] = [
   PAUSE_GUARDS,
   SPOT_GUARDS,
   PRICE_GUARDS,
+  REIMAGE_GUARDS,
   REPACK_GUARDS,
   READ_GUARDS,
   REMOVAL_GUARDS,

@@ -1,12 +1,16 @@
 /** What is said of nodes that are sick by the rules of their pool, or that AKS left aside at an upgrade: for answers, plans, events and counts. */
 import type { NodeGroupId, NodeName } from '../../../domain/ids.ts';
 import type { LoopState } from '../../../domain/loop-state.ts';
+import type { Node } from '../../../domain/node.ts';
 import type { NodeGroup } from '../../../domain/node-group.ts';
 import type { Observation } from '../../../domain/observation.ts';
 import type { Policy, PriceSources } from '../../../domain/policy.ts';
 import { defined } from '../../../lib/defined.ts';
 import { priceOf } from '../../expanders/node-price.ts';
 import { nodeListFacts } from '../../facts/node-list-facts.ts';
+import { startupMsOf } from '../../state/node-counts.ts';
+import { hasReimageTaint } from '../../state/deletions.ts';
+import { reasonAgainstReimage } from '../../scale-down/repacked-nodes.ts';
 import { cooldownEndMs } from '../../scale-down/cooldown.ts';
 import { describeCondition, sickNodeOf, sickPools, type SickNode, type SickPool } from '../../facts/sick-nodes.ts';
 import { formatPerHour } from '../amounts.ts';
@@ -59,27 +63,44 @@ export function describeNodeHealth(name: NodeName, input: HealthInput): string |
     const each = aside.perHour === undefined ? '' : ` It costs ${formatPerHour(aside.perHour / aside.nodes.length, input.currency)}.`;
     return `AKS quarantined it: its drain failed at an upgrade. It takes no pods and is not counted as capacity.${each}`;
   }
+  const node = observation.cluster.nodes.get(name);
+  if (node !== undefined && hasReimageTaint(node)) return `It ${describeReimage(node, input)}.`;
   const found = sickNodeOf(name, observation);
   return found === undefined ? undefined : `It ${describeSick(found.sick, found.pool, input)}.`;
 }
 
+/** `is being reimaged for 3 min; if it is not back well in 12 min, it is replaced`. */
+function describeReimage(node: Node, { observation, policy }: HealthInput): string {
+  const { cloud, nowMs } = observation;
+  const group = cloud.groups.find(({ id }) => id === cloud.groupOfNode.get(node.name));
+  const sinceMs = node.reimagedAtMs ?? nowMs;
+  const leftMs = Math.max(0, sinceMs + startupMsOf(group, policy) - nowMs);
+  return `is being reimaged for ${formatSpan(nowMs - sinceMs)}; if it is not back well in ${formatSpan(leftMs)}, it is replaced`;
+}
+
 /** `is sick: XIDErrors=True for 12 min; its replacement waits until its new nodes are ready`. */
-function describeSick(
-  { node, condition, dueAtMs }: SickNode,
-  { rules, stopped }: SickPool,
-  { observation: { nowMs }, state, policy }: HealthInput,
-): string {
+function describeSick({ node, condition, dueAtMs }: SickNode, { group, rules, stopped }: SickPool, input: HealthInput): string {
+  const { observation, state, policy } = input;
+  const { nowMs } = observation;
+  if (hasReimageTaint(node)) return describeReimage(node, input);
+  const remedy = describeRemedy(reasonAgainstReimage({ node, group }, nowMs));
   const what = `${describeCondition(condition)} for ${formatSpan(Math.max(0, nowMs - condition.sinceMs))}`;
   const { running, left } = state.repacks;
   const own = running.find(({ set }) => set.remove.some((each) => each.node === node.name && each.condition !== undefined));
   if (own !== undefined) {
     const cooldownMs = own.stage === 'checked' ? cooldownEndMs(state, policy.scaleDown, nowMs) : undefined;
     const after = cooldownMs === undefined ? '' : `, after the cooldown of removals, ${formatSpan(cooldownMs - nowMs)} more`;
-    return `is sick: ${what}; its replacement ${STAGES[own.stage]}${after}`;
+    return `is sick: ${what}; its replacement ${STAGES[own.stage]}${after}${remedy}`;
   }
   if (dueAtMs > nowMs) return `shows ${what}; it is sick by its pool's rules in ${formatSpan(dueAtMs - nowMs)}`;
   const why = stopped ?? left.get(node.name);
-  return `is sick: ${what}; ${why === undefined ? `it is replaced by its pool's rules (maximum: ${rules.maximum})` : `not replaced now: ${why}`}`;
+  return `is sick: ${what}; ${why === undefined ? `it is replaced by its pool's rules (maximum: ${rules.maximum})` : `not replaced now: ${why}`}${remedy}`;
+}
+
+/** Nothing is said where the rules do not ask for a reimage. */
+function describeRemedy(against: string | undefined): string {
+  if (against === '') return '';
+  return against === undefined ? '; it is reimaged then, not deleted' : `; it is not reimaged: ${against}`;
 }
 
 /** Of managed groups, in their order; without those whose nodes are well. */

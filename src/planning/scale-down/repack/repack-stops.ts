@@ -3,7 +3,9 @@ import type { NodeName } from '../../../domain/ids.ts';
 import type { Observation } from '../../../domain/observation.ts';
 import { isForSickNodes, type RepackPolicy, type RepackSet, type RunningRepack } from '../../../domain/repack.ts';
 import { membershipFacts } from '../../facts/instance-facts.ts';
+import { isBackFromReimage } from '../../state/deletions.ts';
 import type { ScaleDownContext } from '../plan-context.ts';
+import { reimagedBy } from '../repacked-nodes.ts';
 import { reasonAgainstRepack, reasonAgainstReplacement } from './repack-rules.ts';
 import { stopOfSickSet } from './sick-sets.ts';
 
@@ -20,9 +22,10 @@ export function confirmAfterMs(set: RepackSet, rules: RepackPolicy): number {
 const STOPS: ReadonlySet<string> = new Set(['off', 'atomic', 'blocked']);
 
 /** Why the set is dropped without a closure, as a part of a sentence. undefined: nothing has changed that far. */
-export function reasonToEnd(set: RepackSet, context: ScaleDownContext): string | undefined {
+export function reasonToEnd(repack: RunningRepack, context: ScaleDownContext): string | undefined {
+  const { set } = repack;
   const isSick = isForSickNodes(set);
-  const stop = isSick ? stopOfSickSet(set, context) : undefined;
+  const stop = isSick ? stopOfSickSet(repack, context) : undefined;
   if (stop !== undefined) return stop;
   const { remove, add } = set;
   for (const id of new Set([...remove.map(({ group }) => group), ...(add === undefined ? [] : [add.group])])) {
@@ -37,6 +40,23 @@ export function reasonToEnd(set: RepackSet, context: ScaleDownContext): string |
 /** Whether it saves too little. A sick node is replaced whatever that costs. */
 export function isWorthLess(set: RepackSet, { minScore }: RepackPolicy): boolean {
   return !isForSickNodes(set) && set.score < minScore;
+}
+
+/** What came of the nodes that the set reimaged: `left`, those it has yet to deal with; `why`, the first that did not come back well. */
+export function withoutReimaged(
+  repack: RunningRepack,
+  { observation, leaving }: Pick<ScaleDownContext, 'observation' | 'leaving'>,
+): { readonly left: RunningRepack['set']['remove']; readonly why: string | undefined } {
+  let why: string | undefined;
+  const left = repack.set.remove.filter(({ node: name }) => {
+    const node = observation.cluster.nodes.get(name);
+    if (node === undefined) return false;
+    if (!reimagedBy(repack, node) || leaving.has(name)) return true;
+    if (isBackFromReimage(node, observation)) return false;
+    why ??= `node ${name} is not well after the attempt to reimage it`;
+    return false;
+  });
+  return { left, why };
 }
 
 /** The nodes of its group of new nodes that came since it requested them. */

@@ -32,7 +32,7 @@ import { findRepackCandidates, sumOf, type RepackCandidates } from './repack-can
 import { checkRepack, type CheckedRepack, type RepackCheckInput } from './repack-check.ts';
 import { withClosed, withoutForgotten } from './repack-memory.ts';
 import { reasonAgainstRepack, repacksAny, replacesAny } from './repack-rules.ts';
-import { confirmAfterMs, isWorthLess, newNodesOf, reasonToEnd, scoreTooLow } from './repack-stops.ts';
+import { confirmAfterMs, isWorthLess, newNodesOf, reasonToEnd, scoreTooLow, withoutReimaged } from './repack-stops.ts';
 import { searchRepacks } from './repack-search.ts';
 import { checkSickSet, searchSickNodes, type SickContext, sickSetWaits, withReplaced } from './sick-sets.ts';
 
@@ -104,7 +104,7 @@ class RepackSteps {
   }
 
   *advance(repack: RunningRepack): SlicedWork<void> {
-    const off = reasonToEnd(repack.set, this.#input.context);
+    const off = reasonToEnd(repack, this.#input.context);
     if (off !== undefined) return this.#end(repack, off, { closes: false });
     switch (repack.stage) {
       case 'checked':
@@ -178,8 +178,9 @@ class RepackSteps {
 
   *#followDrains(repack: RunningRepack): SlicedWork<void> {
     const { context } = this.#input;
-    const { nodes } = context.observation.cluster;
-    const present = repack.set.remove.filter(({ node }) => nodes.has(node));
+    const { left: present, why } = withoutReimaged(repack, context);
+    // What did not come back well is not ready, or sick: then it is replaced.
+    if (why !== undefined) return this.#end(repack, why, { closes: false });
     if (present.length === 0) return this.#end(repack, undefined);
     const waiting = present.filter(({ node }) => !context.leaving.has(node));
     if (waiting.length === 0) return this.#keep(repack);

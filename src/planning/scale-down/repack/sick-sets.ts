@@ -9,9 +9,12 @@ import type { ResourceNames } from '../../../domain/resources.ts';
 import { nextDurationMs } from '../../../lib/closure.ts';
 import type { SlicedWork } from '../../../lib/slices.ts';
 import { NODE_IMAGE_LABEL } from '../../facts/node-images.ts';
+import { nodeListFacts } from '../../facts/node-list-facts.ts';
 import { type SickNode, type SickPool, sickNodeOf, sickPools } from '../../facts/sick-nodes.ts';
+import { hasReimageTaint } from '../../state/deletions.ts';
 import { inFlight } from '../../state/increases/increase-records.ts';
 import type { ScaleDownContext } from '../plan-context.ts';
+import { reimagedBy } from '../repacked-nodes.ts';
 import { growablePools } from './growable-pools.ts';
 import { findRepackCandidates } from './repack-candidates.ts';
 import { checkRepack, type CheckedRepack } from './repack-check.ts';
@@ -29,10 +32,10 @@ export interface SickContext {
 }
 
 /** Why the set is not replaced after all: enough is well again, or too much is sick. undefined: it still is. */
-export function stopOfSickSet({ remove }: RepackSet, { observation, leaving }: ScaleDownContext): string | undefined {
-  for (const { node: name, condition } of remove) {
+export function stopOfSickSet(repack: RunningRepack, { observation, leaving }: ScaleDownContext): string | undefined {
+  for (const { node: name, condition } of repack.set.remove) {
     const node = observation.cluster.nodes.get(name);
-    if (node === undefined || leaving.has(name)) continue;
+    if (node === undefined || leaving.has(name) || reimagedBy(repack, node)) continue;
     // guard: a node that is well again is not replaced
     if (!node.conditions.some((each) => conditionText(each) === condition))
       return `node ${name} is well again: it shows ${condition ?? 'its condition'} no longer`;
@@ -122,6 +125,11 @@ function reasonAgainstPool(
   // guard: a group whose new nodes turned sick as well waits for a time that grows
   if (before?.again !== undefined && untilMs > nowMs && isSameImage)
     return `node ${before.again}, which came in place of a sick one, turned sick as well; pool ${group.id} waits until ${timeText(untilMs)}`;
+  // guard: a node that is being reimaged counts for its group, also if the memory of its set was lost
+  const reimaged = nodeListFacts(context.observation.cluster.nodes).deletionTainted.find(
+    (node) => hasReimageTaint(node) && context.state.deleting.get(node.name)?.group === group.id,
+  );
+  if (reimaged !== undefined) return `node ${reimaged.name} of pool ${group.id} is being reimaged`;
   const isBusy = running.some(({ set }) => set.add?.group === group.id || set.remove.some((each) => each.group === group.id));
   return isBusy ? `another replacement or repack of pool ${group.id} is under way` : undefined;
 }

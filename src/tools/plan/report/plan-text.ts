@@ -226,14 +226,14 @@ function poolTable(report: PlanReport, options: TextOptions): string {
 }
 
 function removalTable({ scaleDown: { removals }, summary, exclusion = '' }: PlanReport, options: TextOptions): string {
-  const rows = removals.map(({ node, group, cause, condition, utilization, pods, perHour }) => [
+  const rows = removals.map(({ node, group, cause, condition, reimages, utilization, pods, perHour }) => [
     node,
     group,
     {
       empty: 'empty',
       unready: 'not ready',
       underutilized: `requested ${Math.round(utilization * 100)} %`,
-      sick: `sick, ${condition ?? ''}`,
+      sick: `sick, ${condition ?? ''}${reimages === true ? ', reimaged' : ''}`,
       repacked: 'part of a repack',
     }[cause],
     amount(pods.length),

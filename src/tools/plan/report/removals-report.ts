@@ -19,9 +19,11 @@ export interface RemovalsReport {
     readonly cause: Removal['cause'];
     /** The condition that makes it sick. Absent unless that is the cause. */
     readonly condition?: string;
+    /** Its instance is reimaged, and it comes back. Absent unless that is so. */
+    readonly reimages?: true;
     /** The share of allocatable that is requested; 1 is full. */
     readonly utilization: number;
-    /** What its removal saves, in the currency of the prices. Absent if the price is unknown. */
+    /** What its removal saves, in the currency of the prices. Absent if the price is unknown, and of a node that comes back. */
     readonly perHour?: number;
   }[];
   readonly unremovable: readonly { readonly node: string; readonly reason: string; readonly detail: string }[];
@@ -63,14 +65,14 @@ export function reportRemovals(plan: ScaleDownPlan, observation: Observation, pr
   const groups = new Map(observation.cloud.groups.map((group) => [group.id, group]));
   const pricedGroups = plan.removals.map(({ group }) => groups.get(group) ?? { vmSize: '', priority: 'Regular' as const });
   const saved = savedByRemovals(pricedGroups, prices, observation);
-  const removals = plan.removals.map(({ node, group, pods, cause, condition, utilization }, at) => ({
+  const removals = plan.removals.map(({ node, group, pods, cause, condition, reimages, utilization }, at) => ({
     node,
     group,
     kind: pods.length === 0 ? ('empty' as const) : ('drain' as const),
     pods: pods.map(podName).sort(),
     cause,
     utilization: rounded(utilization) ?? 0,
-    ...defined({ condition, perHour: rounded(saved[at]) }),
+    ...defined({ condition, reimages, perHour: reimages === true ? undefined : rounded(saved[at]) }),
   }));
   const unremovable = explainNodes(plan, observation).flatMap((node) =>
     node.reason === undefined ? [] : [{ ...node, reason: node.reason }],

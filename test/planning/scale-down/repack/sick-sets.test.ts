@@ -16,7 +16,12 @@ import { step } from './repack-world.ts';
 const HOUR = 60 * MINUTE;
 const GPU = nodeGroupId('gpu');
 const XID = { type: 'XIDErrors', status: 'True', reason: 'XidPresent' };
-const RULES: SickNodeRules = { conditions: [{ type: 'XIDErrors', status: 'True', forMs: 10 * MINUTE }], maximum: 1, breakerPercent: 20 };
+const RULES: SickNodeRules = {
+  conditions: [{ type: 'XIDErrors', status: 'True', forMs: 10 * MINUTE }],
+  maximum: 1,
+  breakerPercent: 20,
+  remedy: 'replace',
+};
 
 interface Shape {
   /** By the number of the node: for how many minutes it has been sick. */
