@@ -65,15 +65,30 @@ export function reduceDeletions(state: LoopState, observation: Observation, poli
     if (isBeingDeleted(cluster.nodes.get(name)) && !failed.has(entry.instance) && !lost) deleting.set(name, entry);
   }
   for (const node of tainted) {
-    const { name } = node;
-    const group = cloud.groupOfNode.get(name);
-    const instance = cloud.instanceOfNode.get(name);
-    if (deleting.has(name) || group === undefined || instance === undefined || !hasTaint(node.taints, TO_BE_DELETED_TAINT)) continue;
-    // guard: a node that is being reimaged is no capacity, also after a restart
-    if (states.get(instance) === 'deleting' || isBeingReimaged(node, observation, policy))
-      deleting.set(name, state.deleting.get(name) ?? { group, instance, sinceMs: nowMs, sentAtMs: nowMs });
+    const found = deleting.has(node.name) ? undefined : deletionByTaint(node, state, { observation, policy, states });
+    if (found !== undefined) deleting.set(node.name, found);
   }
   return deleting;
+}
+
+interface SeenDeletions {
+  readonly observation: Observation;
+  readonly policy: Policy;
+  readonly states: ReadonlyMap<InstanceKey, InstanceState>;
+}
+
+/** undefined: its taint alone does not show that its instance is being deleted or reimaged. */
+function deletionByTaint(
+  node: Node,
+  state: Pick<LoopState, 'deleting'>,
+  { observation, policy, states }: SeenDeletions,
+): NodeInDeletion | undefined {
+  const { cloud, nowMs } = observation;
+  const [group, instance] = [cloud.groupOfNode.get(node.name), cloud.instanceOfNode.get(node.name)];
+  if (group === undefined || instance === undefined || !hasTaint(node.taints, TO_BE_DELETED_TAINT)) return undefined;
+  // guard: a node that is being reimaged is no capacity, also after a restart
+  if (states.get(instance) !== 'deleting' && !isBeingReimaged(node, observation, policy)) return undefined;
+  return state.deleting.get(node.name) ?? { group, instance, sinceMs: nowMs, sentAtMs: nowMs };
 }
 
 /** What the node itself shows of a reimage decides about that. */

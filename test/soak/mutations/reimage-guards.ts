@@ -33,7 +33,7 @@ export const REIMAGE_GUARDS: readonly GuardTable[] = [
       },
       {
         title: 'a node that is being reimaged is no capacity, also after a restart',
-        change: ['isBeingReimaged(node, observation, policy)', 'false'],
+        change: ['!isBeingReimaged(node, observation, policy)', 'true'],
       },
     ],
   },
