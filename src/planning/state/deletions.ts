@@ -6,13 +6,12 @@ import type { InstanceKey, NodeName } from '../../domain/ids.ts';
 import type { LoopState, NodeInDeletion, SeenDeletionTaint } from '../../domain/loop-state.ts';
 import type { InstanceState } from '../../domain/node-group.ts';
 import type { Node } from '../../domain/node.ts';
-import type { Policy } from '../../domain/policy.ts';
+import { optionsOf, type Policy } from '../../domain/policy.ts';
 import type { CloudView, Observation } from '../../domain/observation.ts';
 import { isOwnerOver } from '../../domain/deletion-owner.ts';
 import { CORDONED_BEFORE_TAINT, TO_BE_DELETED_TAINT, hasTaint } from '../../domain/taints.ts';
 import { nodeListFacts } from '../facts/node-list-facts.ts';
 import { sickNodeOf } from '../facts/sick-nodes.ts';
-import { startupMsOf } from './node-counts.ts';
 
 /**
  * An accepted deletion shows as `deleting` at once, for as long as it takes. If two reads of the instance list at their longest interval
@@ -45,7 +44,7 @@ function isBeingReimaged(node: Node, observation: Observation, policy: Policy): 
   const { cloud, nowMs } = observation;
   const group = cloud.groups.find(({ id }) => id === cloud.groupOfNode.get(node.name));
   // guard: a node that does not come back from its reimage is not awaited for ever
-  return nowMs - node.reimagedAtMs < startupMsOf(group, policy);
+  return nowMs - node.reimagedAtMs < optionsOf(group, policy).maxStartupMs;
 }
 
 /**

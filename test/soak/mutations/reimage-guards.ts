@@ -29,7 +29,7 @@ export const REIMAGE_GUARDS: readonly GuardTable[] = [
       },
       {
         title: 'a node that does not come back from its reimage is not awaited for ever',
-        change: ['startupMsOf(group, policy)', 'Infinity'],
+        change: ['optionsOf(group, policy).maxStartupMs', 'Infinity'],
       },
       {
         title: 'a node that is being reimaged is no capacity, also after a restart',

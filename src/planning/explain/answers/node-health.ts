@@ -4,11 +4,10 @@ import type { LoopState } from '../../../domain/loop-state.ts';
 import type { Node } from '../../../domain/node.ts';
 import type { NodeGroup } from '../../../domain/node-group.ts';
 import type { Observation } from '../../../domain/observation.ts';
-import type { Policy, PriceSources } from '../../../domain/policy.ts';
+import { optionsOf, type Policy, type PriceSources } from '../../../domain/policy.ts';
 import { defined } from '../../../lib/defined.ts';
 import { priceOf } from '../../expanders/node-price.ts';
 import { nodeListFacts } from '../../facts/node-list-facts.ts';
-import { startupMsOf } from '../../state/node-counts.ts';
 import { hasReimageTaint } from '../../state/deletions.ts';
 import { reasonAgainstReimage } from '../../scale-down/repacked-nodes.ts';
 import { cooldownEndMs } from '../../scale-down/cooldown.ts';
@@ -74,7 +73,7 @@ function describeReimage(node: Node, { observation, policy }: HealthInput): stri
   const { cloud, nowMs } = observation;
   const group = cloud.groups.find(({ id }) => id === cloud.groupOfNode.get(node.name));
   const sinceMs = node.reimagedAtMs ?? nowMs;
-  const leftMs = Math.max(0, sinceMs + startupMsOf(group, policy) - nowMs);
+  const leftMs = Math.max(0, sinceMs + optionsOf(group, policy).maxStartupMs - nowMs);
   return `is being reimaged for ${formatSpan(nowMs - sinceMs)}; if it is not back well in ${formatSpan(leftMs)}, it is replaced`;
 }
 
