@@ -194,12 +194,20 @@ export interface MovedPods {
   readonly atMs: number;
 }
 
+/** Why no pod has moved, or no node was requested, as a part of a sentence, and until when it is not tried again. */
+interface FailedRoom {
+  readonly why: string;
+  readonly untilMs: number;
+}
+
 /** Room on a node for a pod that waits for it there. Entries without a closure are not saved: each loop finds them again. */
 export interface NodeRoom {
   /** Until when no pod is moved from the node again. undefined: none was within a day. */
   readonly closure: Closure | undefined;
   /** The group that was asked for a node that takes the pods, which have yet to move. */
   readonly added: NodeGroupId | undefined;
+  /** What was decided last did not happen: nothing is closed for it, but for a moment. Not saved. undefined: it happened, or the moment is over. */
+  readonly failed: FailedRoom | undefined;
   /** What is done, or why nothing is, as a part of a sentence. undefined: no pod waits now. */
   readonly why: string | undefined;
 }

@@ -21,6 +21,7 @@ const SEAMS: Readonly<Record<string, readonly string[]>> = {
     'planning/scale-down/repack/repack-candidates.ts',
     'planning/scale-down/repack/repack-check.ts',
     'planning/scale-down/repack/repack-search.ts',
+    'planning/scale-down/room/room.ts',
     'planning/scale-down/unneeded.ts',
   ],
   'nodes and groups of the cluster': [

@@ -150,7 +150,7 @@ export const FULL_STATE: Full<LoopState> = {
     search: { atMs: PAST_MS, why: 'w', saved: { nodes: 1, cpuMillis: 4_000, perHour: 0.2 } },
     replaced: new Map([[GROUP, { sinceMs: PAST_MS, image: 'i', again: 'n', closure: { untilMs: END_MS, durationMs: 7 } }]]),
     left: new Map([['n', 'w']]),
-    rooms: new Map([['n', { closure: { untilMs: END_MS, durationMs: 7 }, added: GROUP, why: 'w' }]]),
+    rooms: new Map([['n', { closure: { untilMs: END_MS, durationMs: 7 }, added: GROUP, failed: { why: 'f', untilMs: END_MS }, why: 'w' }]]),
   },
   targets: new Map([[GROUP, 5]]),
 };

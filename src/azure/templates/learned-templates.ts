@@ -56,6 +56,8 @@ export interface LearnedTemplate {
   readonly attachLimits: AttachLimits;
   /** Devices that drivers publish; pool names are not those of a node. */
   readonly devicePools: readonly DevicePool[];
+  /** Whether `devicePools` say which parts of the devices claims may have. Versions that read no parts stored none. */
+  readonly knowsParts: boolean;
   readonly declaredFeatures: readonly string[];
 }
 
@@ -127,7 +129,7 @@ export function learnFrom(before: LearnedTemplate | undefined, sample: NodeSampl
     customDaemons: sample.customDaemons.map((daemon) => toStored(daemon, names)),
     bootMs,
     attachLimits: node.attachLimits,
-    devicePools: storedPools(node),
+    ...storedPools(node),
     declaredFeatures: node.declaredFeatures,
   };
   return known !== undefined && isSameRecord(known, next) ? known : next;
@@ -139,12 +141,13 @@ const MOST_DAEMONS = 50;
 /** Device pools are stored without their names, which often contain the node's. Longer lists are not stored. */
 const MOST_DEVICE_CHARACTERS = 50_000;
 
-function storedPools({ devices }: Node): LearnedTemplate['devicePools'] {
+function storedPools({ devices }: Node): Pick<LearnedTemplate, 'devicePools' | 'knowsParts'> {
   const pools = usualPools(devices.pools).map(({ devices: members, ...pool }, at) => {
     const name = `pool-${at}`;
     return { ...pool, name, devices: members.map((device) => ({ ...device, pool: name })) };
   });
-  return JSON.stringify(pools).length > MOST_DEVICE_CHARACTERS ? [] : pools;
+  const isTooLong = JSON.stringify(pools).length > MOST_DEVICE_CHARACTERS;
+  return isTooLong || pools.length === 0 ? { devicePools: [], knowsParts: false } : { devicePools: pools, knowsParts: true };
 }
 
 function byKey([left]: readonly [string, unknown], [right]: readonly [string, unknown]): number {
@@ -262,6 +265,7 @@ const NOTHING_LEARNED = {
   bootMs: undefined,
   attachLimits: {},
   devicePools: [],
+  knowsParts: false,
   declaredFeatures: [],
 } as const satisfies Partial<LearnedTemplate>;
 /** A ConfigMap holds 1 MiB including everything around its data. */
@@ -305,7 +309,15 @@ export function readLearned(text: string): ReadLearned {
   if (parsed['sum'] !== sumOf(groups)) return { ok: false, reason: 'it was changed since it was written' };
   // A text with our checksum was written by us, in this version's form.
   const records = Object.entries(groups as Readonly<Record<string, StoredTemplate>>);
-  return { ok: true, records: new Map(records.map(([key, record]) => [key, { ...NOTHING_LEARNED, ...record }])) };
+  return { ok: true, records: new Map(records.map(([key, record]) => [key, withoutUnknownParts({ ...NOTHING_LEARNED, ...record })])) };
+}
+
+/** Of devices whose parts are not known, claims have none: what they may have of a capacity would be a guess. */
+function withoutUnknownParts(record: LearnedTemplate): LearnedTemplate {
+  // guard: claims have no part of a device whose parts no node has shown
+  if (record.knowsParts) return record;
+  const devicePools = record.devicePools.map((pool) => ({ ...pool, devices: pool.devices.map((device) => ({ ...device, divided: {} })) }));
+  return { ...record, devicePools };
 }
 
 function sumOf(groups: object): string {

@@ -67,23 +67,23 @@ export function writeMemory(state: LoopState, savedAtMs: number): MemoryText {
 
 /** What must be saved soon. The other parts are saved with it, or from time to time. Equal parts need no save. */
 export type UrgentMemory = Pick<LoopState, 'backoffs' | 'stockouts' | 'broken' | 'brokenZones' | 'groupTimes'> & {
-  readonly repacks: Omit<RepackMemory, 'search' | 'left'>;
+  readonly repacks: Omit<RepackMemory, 'search' | 'left' | 'rooms'> & { readonly rooms: readonly unknown[] };
   readonly increases: ReadonlyMap<NodeGroupId, InFlightIncrease>;
   readonly accepted: readonly SavedIncreases[];
 };
 
 export function urgentParts(state: LoopState): UrgentMemory {
   const { backoffs, stockouts, broken, brokenZones, groupTimes } = state;
-  const { search: _search, left: _left, ...repacks } = state.repacks;
+  const { search: _search, left: _left, rooms, ...others } = state.repacks;
+  // Why no room is made is said in each loop, and saved in none.
+  const repacks = { ...others, rooms: savedRooms(rooms) };
   const { increases, accepted } = toStored(state);
   return { backoffs, stockouts, increases, accepted: [...accepted].map(savedIncreases), broken, brokenZones, groupTimes, repacks };
 }
 
 /** A repack that is not stored would leave its new nodes idle, and its old ones as they were. */
 function savedRepacks({ running, closures, begunMs, moved, replaced, rooms }: RepackMemory, take: Sections['take']) {
-  const closed = [...rooms].flatMap(([node, { closure, added }]) =>
-    closure === undefined ? [] : [[node, { ...closure, added }] as const],
-  );
+  const closed = savedRooms(rooms);
   return {
     // guard: repacks under way survive a restart
     running: take('repacks', running),
@@ -95,6 +95,10 @@ function savedRepacks({ running, closures, begunMs, moved, replaced, rooms }: Re
     ...(closed.length === 0 ? {} : { rooms: take('rooms', closed) }),
     ...(replaced.size === 0 ? {} : { replaced: take('replacedSickNodes', [...replaced]) }),
   };
+}
+
+function savedRooms(rooms: RepackMemory['rooms']) {
+  return [...rooms].flatMap(([node, { closure, added }]) => (closure === undefined ? [] : [[node, { ...closure, added }] as const]));
 }
 
 /** Causes that each version reads. */
@@ -286,7 +290,7 @@ function restoredRepacks({
     closures: new Map(closures),
     begunMs,
     moved: moved.toReversed(),
-    rooms: new Map(rooms.map(([node, { added, ...closure }]) => [node, { closure, added, why: undefined }])),
+    rooms: new Map(rooms.map(([node, { added, ...closure }]) => [node, { closure, added, failed: undefined, why: undefined }])),
     replaced: new Map(replaced.map(([id, { sinceMs, image, again, closure }]) => [id, { sinceMs, image, again, closure }])),
   };
 }

@@ -10,13 +10,18 @@ import type { Pod } from '../../domain/pod.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { ReadNode } from '../../domain/ports/cluster.ts';
 import { comesBackWith } from '../../planning/facts/recreated-pods.ts';
-import type { RoomMove } from '../../planning/scale-down/room/room.ts';
+import type { FailedTry, RoomMove } from '../../planning/scale-down/room/room.ts';
 import { BudgetIndex, drainContext, drainRulesOf } from '../../scheduling/drainability/drain-rule.ts';
 import { checkNodeDrain } from '../../scheduling/drainability/drainability.ts';
+import { policyForDrains } from '../../scheduling/drainability/group-drain-options.ts';
 import type { DrainDeps } from '../deps/loop-deps.ts';
 import { evictWithoutWaiting } from './evict-pods.ts';
 import { DRAIN_EVICTIONS, EvictionTurns } from './eviction-turns.ts';
 import { readOwners, withOwners } from './removal-safety.ts';
+
+const GONE = 'the node is gone';
+/** How long no pod of a node is moved after a move that came to nothing. */
+const AGAIN_AFTER_MS = 60_000;
 
 type RoomDeps = Omit<DrainDeps, 'onEnd'>;
 
@@ -26,6 +31,7 @@ export class RoomMaker {
   readonly #work = new AbortController();
   readonly #turns = new EvictionTurns(DRAIN_EVICTIONS);
   #running: Promise<void> | undefined;
+  readonly #failed: FailedTry[] = [];
 
   constructor(deps: RoomDeps) {
     this.#deps = deps;
@@ -45,24 +51,37 @@ export class RoomMaker {
     this.#running = this.#make(move)
       .catch((thrown: unknown) => {
         const error = asAutoscalerError(thrown);
-        if (error.kind !== 'cancelled') this.#deps.log.warn({ node: move.node, error: error.message }, 'No room made on the node');
+        if (error.kind === 'cancelled') return;
+        this.#deps.log.warn({ node: move.node, error: error.message }, 'No room made on the node');
+        this.#fail(move, error.message);
       })
       .finally(() => {
         this.#running = undefined;
       });
   }
 
+  /** Moves that ended since the last call without an eviction. A cancelled one may have evicted a pod. */
+  collect(): readonly FailedTry[] {
+    return this.#failed.splice(0);
+  }
+
+  #fail({ node, before }: RoomMove, why: string): void {
+    this.#failed.push({ node, before, why: `no pod was moved: ${why}`, waitMs: AGAIN_AFTER_MS });
+  }
+
   async #make(move: RoomMove): Promise<void> {
-    const { reader, log, events, clock, policy, owners, cloud } = this.#deps;
+    const { reader, log, events, clock, owners, cloud } = this.#deps;
     const { node, asker, group } = move;
+    const policy = policyForDrains(this.#deps.policy, move.drain);
     const signal = this.#work.signal;
     const names = move.pods.map(podName);
     const facts = { node, for: podName(asker), pods: names };
     const unknown = policy.scaleDown.skipNodesWithCustomControllerPods ? await readOwners(move.pods, owners, signal) : undefined;
     const fresh = await reader.readFresh(node, signal);
-    const refusal = unknown ?? cloud.removalPausedBecause?.(group) ?? this.#objection(move, fresh);
+    const refusal = unknown ?? cloud.removalPausedBecause?.(group) ?? this.#objection(move, fresh, policy);
     if (refusal !== undefined || fresh === undefined) {
       log.info({ ...facts, reason: refusal }, 'No room made on the node: it changed since the plan was made');
+      this.#fail(move, refusal ?? GONE);
       return;
     }
     log.info(facts, 'Moving pods from a node to make room');
@@ -84,12 +103,13 @@ export class RoomMaker {
       signal,
     );
     if (stayed.length > 0) log.warn({ ...facts, first: stayed[0] }, 'Pods could not be evicted to make room');
+    if (stayed.length === pods.length) this.#fail(move, stayed[0] ?? GONE);
   }
 
   /** What is against it on fresh data. */
-  #objection(move: RoomMove, fresh: ReadNode | undefined): string | undefined {
-    if (fresh === undefined) return 'the node is gone';
-    const { reader, owners, clock, policy } = this.#deps;
+  #objection(move: RoomMove, fresh: ReadNode | undefined, policy: Policy): string | undefined {
+    if (fresh === undefined) return GONE;
+    const { reader, owners, clock } = this.#deps;
     const pods = freshPods(move, fresh);
     // guard: a pod that is gone or ends by itself leaves the others where they are
     if (pods.length < move.pods.length) return 'a pod that was to move is gone';

@@ -7,11 +7,12 @@ import type { LoopState } from '../../domain/loop-state.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { AssumedPod, Increase, ScaleDownPlan, ScaleUpPlan } from '../../domain/plan.ts';
 import { optionsOf } from '../../domain/policy.ts';
+import type { RepackPolicy } from '../../domain/repack.ts';
 import { sickPools } from '../../planning/facts/sick-nodes.ts';
 import { makeScaleDownContext } from '../../planning/scale-down/plan-context.ts';
 import { planRepacks, type RepackDecision } from '../../planning/scale-down/repack/repack.ts';
 import { noteRepackIncrease } from '../../planning/scale-down/repack/repack-memory.ts';
-import { planRoom, type RoomMove } from '../../planning/scale-down/room/room.ts';
+import { type FailedTry, planRoom, type RoomDecision, type RoomMove, withFailedTry } from '../../planning/scale-down/room/room.ts';
 import { repacksAny } from '../../planning/scale-down/repack/repack-rules.ts';
 import { nominatedPods, planWithAssumedPods, withAssumedPods } from '../../planning/state/assumed-pods.ts';
 import type { ClusterSnapshot } from '../../scheduling/snapshot/cluster-snapshot.ts';
@@ -34,6 +35,8 @@ export interface RepackTurnInput {
   readonly unanswered: UnansweredIncreases;
   /** Pods are being moved to make room. */
   readonly isMoving: boolean;
+  /** Moves that came to nothing since the last loop. */
+  readonly failedMoves: readonly FailedTry[];
   /** Fires when nothing new may begin. */
   readonly over: AbortSignal;
 }
@@ -47,8 +50,12 @@ export interface RepackTurn {
 }
 
 /** undefined: no pool is repacked, none has a sick node, room is made in none, or the loop is over. */
-export async function runRepackTurn(input: RepackTurnInput, signal: AbortSignal): Promise<RepackTurn | undefined> {
-  const { observation, state, deps, over } = input;
+export async function runRepackTurn(given: RepackTurnInput, signal: AbortSignal): Promise<RepackTurn | undefined> {
+  const { observation, deps, over, failedMoves } = given;
+  const { nowMs } = observation;
+  const repacks = failedMoves.reduce((memory, failed) => withFailedTry(memory, failed, nowMs), given.state.repacks);
+  const state = repacks === given.state.repacks ? given.state : { ...given.state, repacks };
+  const input = { ...given, state };
   const { groups } = observation.cloud;
   const { running, closures, moved, left, rooms } = state.repacks;
   const isIdle = running.length + closures.size + moved.length + left.size + rooms.size === 0;
@@ -62,11 +69,7 @@ export async function runRepackTurn(input: RepackTurnInput, signal: AbortSignal)
   if (increase === undefined) return { state: decided, rounds: input.rounds, repacks: { begun, ended }, move };
   const records = await request(increase, input, signal);
   const remembered = rememberIncreases(decided, records, observation, deps.policy);
-  const [record] = records;
-  const noted =
-    record === undefined || increase.cause === 'make-room'
-      ? { memory, ended: [] }
-      : noteRepackIncrease(memory, record, deps.policy.repack, observation.nowMs);
+  const noted = noteIncrease(decision, records[0], deps.policy.repack, nowMs);
   return {
     state: { ...remembered, repacks: noted.memory },
     rounds: withRecords(input.rounds, records),
@@ -75,7 +78,27 @@ export async function runRepackTurn(input: RepackTurnInput, signal: AbortSignal)
   };
 }
 
-type TurnDecision = RepackDecision & Pick<RepackTurn, 'move'>;
+type TurnDecision = RepackDecision &
+  Pick<RepackTurn, 'move'> & {
+    /** The node that the increase makes room on. undefined: it is another increase. */
+    readonly asked: NonNullable<RoomDecision['increase']>['asked'] | undefined;
+  };
+
+/** What came of the request for new nodes. */
+function noteIncrease({ memory, asked }: TurnDecision, record: IncreaseRecord | undefined, rules: RepackPolicy, nowMs: number) {
+  if (record === undefined) return { memory, ended: [] };
+  if (asked === undefined) return noteRepackIncrease(memory, record, rules, nowMs);
+  const why = whyNone(record);
+  return { memory: why === undefined ? memory : withFailedTry(memory, { ...asked, why, waitMs: 0 }, nowMs), ended: [] };
+}
+
+/** undefined: the node was requested, or would be but for a dry run. */
+function whyNone({ increase: { group }, outcome }: IncreaseRecord): string | undefined {
+  const what = `no node of pool ${group} was requested for its pods`;
+  if (outcome.kind === 'failed') return `${what}: ${outcome.error.message}`;
+  if (outcome.kind === 'refused') return `${what}: ${outcome.reason}`;
+  return outcome.kind === 'conflict' ? `${what}: another writer changed its size` : undefined;
+}
 
 function planTurn({
   observation,
@@ -93,11 +116,13 @@ function planTurn({
   return planWithAssumedPods(counted, snapshot, function* () {
     const context = makeScaleDownContext({ observation: seen, state, policy, names, snapshot, inSequence: true });
     const decision = yield* planRepacks({ context, names, plan, podsWait: hasComingPods(rounds.at(-1)?.plan) });
-    const room = planRoom({ context, names, plan, memory: decision.memory, busy: isMoving });
+    const room = yield* planRoom({ context, names, plan, memory: decision.memory, busy: isMoving });
     // A loop requests one node beside those of its pods: that for room waits for the next one.
     const waits = room.increase !== undefined && decision.increase !== undefined;
     const memory = waits || room.rooms === decision.memory.rooms ? decision.memory : { ...decision.memory, rooms: room.rooms };
-    return { ...decision, memory, increase: decision.increase ?? room.increase, move: room.move };
+    const { increase, asked } =
+      decision.increase === undefined && room.increase !== undefined ? room.increase : { ...decision, asked: undefined };
+    return { ...decision, memory, increase, asked, move: room.move };
   });
 }
 

@@ -11,7 +11,7 @@ import { nodeListFacts } from '../facts/node-list-facts.ts';
 import { isPreempted } from '../state/node-counts.ts';
 import { isTaintedForDeletion } from '../state/deletions.ts';
 import { familyOfGroups, siblingFamilies, type SiblingFamily } from '../scale-up/groups/sibling-groups.ts';
-import { zoneOutages, type ZoneOutage } from '../scale-up/groups/zone-outages.ts';
+import { zoneOutages, type ZoneOutage } from '../state/cluster-health.ts';
 import type { FullGroups } from './full-groups.ts';
 import { ReservedNodes, stayingInstances } from '../facts/reserved-nodes.ts';
 import { nodesWithOldImage } from '../facts/node-images.ts';

@@ -4,13 +4,15 @@
  * Idea: health.
  */
 import type { NodeGroupId } from '../../domain/ids.ts';
+import type { NodeGroup } from '../../domain/node-group.ts';
+import { zonePart } from '../../domain/node-template.ts';
 import type { LoopState } from '../../domain/loop-state.ts';
 import type { Observation, ClusterView } from '../../domain/observation.ts';
 import type { Policy } from '../../domain/policy.ts';
 import { nodeListFacts } from '../facts/node-list-facts.ts';
-import { countNodes, type NodeCounts } from './node-counts.ts';
+import { countNodes, type NodeCounts, unreadyNodes } from './node-counts.ts';
 
-/** The Cluster Autoscaler's defaults of `--ok-total-unready-count` and `--max-total-unready-percentage`. */
+const ZONE_LABEL = 'topology.kubernetes.io/zone';
 
 /** Why the whole cluster is frozen. */
 interface ClusterProblem {
@@ -79,9 +81,71 @@ export function stalenessProblem(cluster: ClusterView, limitMs: number | undefin
   return `a watch of the cluster last received data ${seconds(cluster.stalenessMs)} s ago; the limit is ${seconds(limitMs)} s`;
 }
 
-/** Why no node at all is requested at present, in the order in which plans check it; undefined: nothing is against it. */
+/** One broken node says nothing about its zone. */
+const FEWEST_UNREADY = 2;
+
+export interface ZoneOutage {
+  /** As the label of its nodes has it. */
+  readonly zone: string;
+  readonly unready: number;
+  /** Registered nodes, except those that are leaving. */
+  readonly nodes: number;
+}
+
+interface Seen {
+  readonly observation: Observation;
+  readonly state: LoopState;
+  readonly policy: Policy;
+}
+
+const NONE: ReadonlyMap<string, ZoneOutage> = new Map();
+
+/** By the last part of the zone. Empty if outages of zones are not heeded, or if no zone with nodes works: then the zones are not the cause. */
+export function zoneOutages(seen: Seen): ReadonlyMap<string, ZoneOutage> {
+  if (!seen.policy.cluster.avoidDownZones) return NONE;
+  const unready = unreadyNodes(seen);
+  if (unready.length < FEWEST_UNREADY) return NONE;
+  const { cluster, cloud } = seen.observation;
+  // The label of a node outside of zones names a fault domain.
+  const zones = new Set(cloud.groups.flatMap((group) => zonesOf(group)));
+  const counts = new Map<string, { zone: string; unready: number; nodes: number }>();
+  const gone = new Set(nodeListFacts(cluster.nodes).departing);
+  for (const node of cluster.nodes.values()) {
+    const zone = node.labels[ZONE_LABEL];
+    if (zone === undefined || gone.has(node) || seen.state.deleting.has(node.name) || !zones.has(zonePart(zone))) continue;
+    const count = counts.get(zonePart(zone)) ?? { zone, unready: 0, nodes: 0 };
+    count.nodes += 1;
+    counts.set(zonePart(zone), count);
+  }
+  for (const { labels } of unready) {
+    const count = counts.get(zonePart(labels[ZONE_LABEL] ?? ''));
+    if (count !== undefined) count.unready += 1;
+  }
+  const down = [...counts].filter(([, count]) => count.unready >= FEWEST_UNREADY && count.unready * 2 > count.nodes);
+  return down.length === 0 || down.length === counts.size ? NONE : new Map(down);
+}
+
+/** The zones in which a new node may come, by their last parts. */
+export function zonesOf({ template, zones }: Pick<NodeGroup, 'template' | 'zones'>): readonly string[] {
+  return (template?.zones ?? zones).map(zonePart);
+}
+
+/** Whether all is well but for zones that are down: then it is known what the cause is, and that the nodes elsewhere work. */
+function isWellElsewhere(seen: Seen): boolean {
+  const down = [...zoneOutages(seen).values()];
+  if (down.length === 0) return false;
+  const { total } = countNodes(seen);
+  const unready = total.unready - down.reduce((sum, zone) => sum + zone.unready, 0);
+  const registered = total.registered - down.reduce((sum, zone) => sum + zone.nodes, 0);
+  // guard: a zone that is down lets others grow only if most of their nodes work
+  return registered > 0 && unready <= seen.policy.cluster.maxUnreadyShare * registered;
+}
+
+/** Why no node at all is requested at present, in the order in which plans check it; undefined: nothing is against it. Nodes are not removed then, see `clusterProblem`. */
 export function reasonNotToAct(observation: Observation, state: LoopState, policy: Policy): string | undefined {
   const { cloud, cluster } = observation;
   const stale = cloud.scaleUpBlocked ?? stalenessProblem(cluster, policy.scaleUp.maxClusterStalenessMs);
-  return stale ?? clusterProblem(observation, state, policy)?.detail;
+  if (stale !== undefined) return stale;
+  const problem = clusterProblem(observation, state, policy);
+  return problem?.kind === 'sick' && isWellElsewhere({ observation, state, policy }) ? undefined : problem?.detail;
 }

@@ -24,6 +24,8 @@ import { CPU, MEMORY } from '../../../src/domain/resources.ts';
 import { TO_BE_DELETED_TAINT } from '../../../src/domain/taints.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
 import { aCluster, aGroup, anInstance, aNode, aPod, aShape, aTemplate, keyOf, resourceNames, START_MS } from '../../support/builders.ts';
+import { takenParts } from '../../../src/scheduling/devices/divided-capacity.ts';
+import { aDevice, aDevicePool, DRIVER } from '../../support/devices.ts';
 import { valueOf } from '../../loop/support.ts';
 
 const MINUTE = 60_000;
@@ -164,6 +166,19 @@ describe('what was learned of a node', () => {
     expect(learnFrom(record, lesson({ pods: [aPod()] }), resourceNames)).toMatchObject({ staticPods: [] });
   });
 
+  it.each([
+    ['by this version', {}, true],
+    ['by a version that read no parts', { knowsParts: undefined }, false],
+  ])('a device that was stored %s', (_name, change, hasParts) => {
+    const devices = { pools: [aDevicePool('n', [aDevice('gpu-0', { capacity: { [DRIVER]: { memory: 8 } } })])], incomplete: [], held: [] };
+    const record = { ...learnFrom(undefined, lesson({ node: { ...NODE, devices } }), resourceNames), ...change } as LearnedTemplate;
+    const kept = readLearned(writeLearned(new Map([['general', record]])));
+    const [device] = (kept.ok ? kept.records.get('general')?.devicePools[0]?.devices : undefined) ?? [];
+    const taken = (parts: Readonly<Record<string, number>>) => (device === undefined ? undefined : takenParts(device, parts));
+    // It is had whole in either case.
+    expect([taken({}), taken({ memory: 2 })]).toEqual([{}, hasParts ? { memory: 2 } : undefined]);
+  });
+
   it('a daemon that is being replaced keeps what it asked for; one whose DaemonSet is gone does not', () => {
     const before = learnFrom(undefined, lesson({ pods: [daemon('250m')], daemonSets: [AGENT] }), resourceNames);
     expect(learnFrom(before, lesson({ daemonSets: [AGENT] }), resourceNames)).toBe(before);
@@ -187,6 +202,7 @@ describe('the text that is kept', () => {
     bootMs: fc.constant(undefined),
     attachLimits: fc.constant({}),
     devicePools: fc.constant([]),
+    knowsParts: fc.constant(false),
     declaredFeatures: fc.constant([]),
   }) as fc.Arbitrary<LearnedTemplate>;
   const records = fc.dictionary(fc.stringMatching(/^[a-z][a-z0-9-]{0,10}$/), record);

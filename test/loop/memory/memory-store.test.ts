@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { LoopReport } from '../../../src/domain/loop-report.ts';
 import type { LoopState, SavedMemory } from '../../../src/domain/loop-state.ts';
+import { NOTHING_REPACKED } from '../../../src/domain/repack.ts';
 import { nodeGroupId } from '../../../src/domain/ids.ts';
 import { AutoscalerError } from '../../../src/lib/errors.ts';
 import { MemoryStore } from '../../../src/loop/memory/memory-store.ts';
@@ -63,6 +64,15 @@ describe('the store of the memory', () => {
     const at = stage();
     for (let loops = 0; loops < 20; loops++) await at.loop();
     await at.store.end(SIGNAL);
+    expect(at.written).toEqual([]);
+  });
+
+  it('writes nothing for the reasons why no room is made, which differ from loop to loop', async () => {
+    const at = stage();
+    for (let loops = 0; loops < 5; loops++) {
+      const room = { closure: undefined, added: undefined, failed: undefined, why: `reason ${loops}` };
+      await at.loop({ repacks: { ...NOTHING_REPACKED, rooms: new Map([['n', room]]) } });
+    }
     expect(at.written).toEqual([]);
   });
 

@@ -170,7 +170,7 @@ describe('a saved memory', () => {
       budgetedRemovals,
     };
     // Each loop finds again why no room is made.
-    const withoutWhy = new Map([...FULL_STATE.repacks.rooms].map(([node, room]) => [node, { ...room, why: undefined }]));
+    const withoutWhy = new Map([...FULL_STATE.repacks.rooms].map(([node, room]) => [node, { ...room, failed: undefined, why: undefined }]));
     const repacks = { ...FULL_STATE.repacks, search: undefined, left: new Map(), rooms: withoutWhy };
     const expected: Record<keyof SavedMemory, unknown> = { ...maps, repacks, ...last, knowsAccepted, savedAtMs: START_MS };
     expect(loaded(FULL_STATE)).toEqual(expected);

@@ -1,6 +1,8 @@
 /** The last look before pods are moved from a node that stays, and what is evicted then. */
 import { expect, it } from 'vitest';
+import type { DrainOptions } from '../../../src/domain/node-group.ts';
 import type { Pod } from '../../../src/domain/pod.ts';
+import type { NodeRoom } from '../../../src/domain/repack.ts';
 import type { VerticalPodAutoscalers } from '../../../src/domain/workloads.ts';
 import { defined } from '../../../src/lib/defined.ts';
 import { RoomMaker } from '../../../src/loop/scale-down/room-maker.ts';
@@ -14,6 +16,7 @@ import { createMetrics } from '../../../src/telemetry/metrics.ts';
 import { G, SELF } from './removal-stage.ts';
 
 const web = aPod({ name: 'web', nodeName: 'g-0' });
+const local = aPod({ name: 'local', nodeName: 'g-0', localVolumes: [{ name: 'scratch', kind: 'emptyDir' }] });
 const agent = aPod({ name: 'agent', daemonSet: true });
 const db = aPod({ name: 'db', nodeName: 'g-0', resize: { kind: 'deferred', message: '', wanted: resourceNames.parse({ cpu: '2' }) } });
 const { resize: _resize, ...done } = db;
@@ -39,6 +42,8 @@ const gives = (cpu: number): VerticalPodAutoscalers =>
     ],
   ]);
 
+const BEFORE: NodeRoom = { closure: { untilMs: START_MS, durationMs: 1 }, added: undefined, failed: undefined, why: undefined };
+
 interface Setting {
   readonly autoscalers?: VerticalPodAutoscalers;
   readonly moved?: Pod;
@@ -46,9 +51,11 @@ interface Setting {
   /** What the API server has on the node. */
   readonly present: readonly Pod[];
   readonly budgets?: readonly ReturnType<typeof aBudget>[];
+  /** Settings of the pool. */
+  readonly drain?: Partial<DrainOptions>;
 }
 
-async function make({ asker = agent, moved = web, present, budgets = [], autoscalers }: Setting) {
+async function make({ asker = agent, moved = web, present, budgets = [], autoscalers, drain }: Setting) {
   const cluster = new FakeCluster({
     nodes: [aNode({ name: 'g-0' })],
     pods: present,
@@ -58,11 +65,13 @@ async function make({ asker = agent, moved = web, present, budgets = [], autosca
   const cloud = new FakeCloud([aGroup({ id: 'g', target: 1 })]);
   const base = { clock: new FakeClock(START_MS), log: silentLog(), metrics: createMetrics(), policy: aPolicy(), cloud };
   const maker = new RoomMaker({ ...base, reader: cluster, tainter: cluster, evictor: cluster, events: cluster, deletionOwner: () => SELF });
-  maker.begin({ node: 'g-0', group: G, pods: [moved], asker });
+  maker.begin({ node: 'g-0', group: G, pods: [moved], asker, drain, before: BEFORE });
   const wasBusy = maker.isBusy;
-  maker.begin({ node: 'g-0', group: G, pods: [web], asker });
+  maker.begin({ node: 'g-0', group: G, pods: [web], asker, drain, before: BEFORE });
   await settle();
-  return { evicted: cluster.evicted.map(({ pod }) => pod), busy: [wasBusy, maker.isBusy], events: cluster.events };
+  const failed = maker.collect();
+  expect(maker.collect()).toEqual([]);
+  return { failed, evicted: cluster.evicted.map(({ pod }) => pod), busy: [wasBusy, maker.isBusy], events: cluster.events };
 }
 
 it.each<readonly [string, Setting, readonly string[]]>([
@@ -79,11 +88,23 @@ it.each<readonly [string, Setting, readonly string[]]>([
   ['not if it would come back smaller by now', { asker: large, moved: large, present: [large], autoscalers: gives(5_000) }, []],
   ['not if it has its new size', { asker: large, moved: large, present: [settled], autoscalers: gives(6_000) }, []],
   ['not if it is gone', { present: [agent, aPod({ name: 'web', nodeName: 'g-0', uid: 'another' })] }, []],
+  [
+    'if the drain settings of its pool let it',
+    { moved: local, present: [local, agent], drain: { skipNodesWithLocalStorage: false } },
+    ['local'],
+  ],
+  ['not if those of its pool keep it', { moved: local, present: [local, agent], drain: { skipNodesWithLocalStorage: true } }, []],
   ['not if it ends by itself', { present: [agent, { ...web, deletionAtMs: START_MS }] }, []],
   ['not if it is protected by now', { present: [agent, { ...web, safeToEvict: 'false' }] }, []],
   ['not if its budget allows none', { present: [web, agent], budgets: [aBudget({ disruptionsAllowed: 0 })] }, []],
 ])('a pod is moved once %s', async (_what, setting, expected) => {
-  const { evicted, busy, events } = await make(setting);
+  const { evicted, busy, events, failed } = await make(setting);
+  // What was remembered of the node comes back.
+  expect(failed).toEqual(
+    expected.length > 0
+      ? []
+      : [{ node: 'g-0', before: BEFORE, why: expect.stringMatching(/^no pod was moved: ./) as unknown, waitMs: 60_000 }],
+  );
   expect([evicted, busy]).toEqual([expected, [true, false]]);
   const said = events.map(({ reason, subject }) => `${reason} ${subject.name}`);
   expect(said).toEqual(

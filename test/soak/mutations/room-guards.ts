@@ -50,6 +50,17 @@ export const ROOM_GUARDS: readonly GuardTable[] = [
     guards: ['declared devices give way to what a real node publishes'],
   },
   {
+    test: 'test/azure/templates/learned-templates.test.ts',
+    quick: true,
+    guards: [
+      {
+        title: 'claims have no part of a device whose parts no node has shown',
+        row: 'a device that was stored',
+        change: ['record.knowsParts', 'true'],
+      },
+    ],
+  },
+  {
     test: 'test/azure/agent-pools.test.ts',
     quick: true,
     guards: [
@@ -69,11 +80,14 @@ export const ROOM_GUARDS: readonly GuardTable[] = [
         title: 'room is made on a node once within a time that grows',
         change: ['untilMs > context.observation.nowMs && added === undefined', 'false'],
       },
+      { title: 'no pod is moved to make room while nothing may be removed', change: ['!policy.scaleDown.enabled', 'false'] },
+      { title: 'a try to make room that came to nothing is not repeated at once', change: ['failed !== undefined', 'false'] },
       { title: 'room is made on few nodes within an hour', change: ['begun.length < MOST_NODES_PER_HOUR', 'true'] },
       {
         title: 'no pod is moved to make room within an hour of its start',
         change: ['youngPod([pod], minPodAgeMs, nowMs) === undefined', 'true'],
       },
+      'no pod is moved to make room to a place that a pod of a draining node needs',
       { title: 'no pod is moved to make room before it has a place', change: ['unplaced(pods)', 'undefined'] },
       {
         title: 'a pod is not moved for its new size if it would come back without',

@@ -13,7 +13,14 @@ export const SPOT_GUARDS: readonly GuardTable[] = [
   {
     test: 'test/planning/scale-up/groups/zone-outages.test.ts',
     quick: true,
-    guards: [{ title: 'a zone in which most nodes are unready gets no node that another zone can have', change: 'always' }],
+    guards: [
+      { title: 'a zone in which most nodes are unready gets no node that another zone can have', change: 'always' },
+      {
+        title: 'a zone that is down lets others grow only if most of their nodes work',
+        row: 'nodes are',
+        change: ['unready <= seen.policy.cluster.maxUnreadyShare * registered', 'true'],
+      },
+    ],
   },
   {
     test: 'test/planning/scale-up/groups/upcoming-nodes.test.ts',

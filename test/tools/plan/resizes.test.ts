@@ -24,7 +24,7 @@ const autoscaler = (cpu: string) => ({
 });
 
 const ON = 'cluster: {verticalPodAutoscalers: true}';
-const ROOM = 'scaleDown: {makeRoom: true, enabled: false}';
+const ROOM = 'scaleDown: {makeRoom: true}';
 const NEVER = 'Its resize in place is deferred, but its node can never hold it (it needs 6 CPU, the node has 4 for it';
 
 it.each<readonly [string, string, string, string]>([
@@ -45,7 +45,7 @@ it.each<readonly [string, string, string, string]>([
 ])('with %s and a target of %s CPU', async (config, cpu, why, helps) => {
   const files = {
     c: listOf(nodeJson('n-0', 'a'), DB, autoscaler(cpu)),
-    p: '[{name: a, vmSize: Standard_D4s_v5, min: 0, max: 1}, {name: b, vmSize: Standard_D8s_v5, min: 0, max: 5}]',
+    p: '[{name: a, vmSize: Standard_D4s_v5, min: 1, max: 1}, {name: b, vmSize: Standard_D8s_v5, min: 0, max: 5}]',
     conf: config,
   };
   const { resizes } = await planAnswer(['--cluster=c', '--pools=p', '--config=conf'], files);

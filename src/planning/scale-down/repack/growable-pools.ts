@@ -29,15 +29,15 @@ export interface GrowablePool {
 
 /**
  * Groups whose price decides, or which the user's order compares, by price, then by id. `only`: this group alone, whatever is known of its
- * price; if absent, all.
+ * price; `all`: each, likewise.
  */
-export function growablePools(context: ScaleDownContext, names: ResourceNames, only?: NodeGroupId): readonly GrowablePool[] {
+export function growablePools(context: ScaleDownContext, names: ResourceNames, only?: NodeGroupId | 'all'): readonly GrowablePool[] {
   const { observation, policy } = context;
   const prices = decisivePrices(policy.scaleUp);
   const room = quotaRoomBeside([], { observation, policy: policy.scaleUp, names });
   const pools: GrowablePool[] = [];
   for (const group of context.groups.values()) {
-    if (only !== undefined && group.id !== only) continue;
+    if (only !== undefined && only !== 'all' && group.id !== only) continue;
     const price = priceOf(prices, group);
     const isCompared = only !== undefined || price !== undefined || ordersFirst(policy.scaleUp);
     const { template, target } = group;

@@ -173,7 +173,8 @@ class RepackSteps {
     }
     const checked = yield* this.#check(repack.set, 0);
     if ('why' in checked) return this.#end(repack, checked.why);
-    return this.#drain({ ...repack, set: checked.set });
+    // Paid nodes that its new ones use are not idle any more: what it saves was found before them.
+    return this.#drain({ ...repack, set: { ...checked.set, saved: repack.set.saved } });
   }
 
   *#followDrains(repack: RunningRepack): SlicedWork<void> {

@@ -10,6 +10,7 @@ import type { Pod } from '../../../domain/pod.ts';
 import { PODS, type Resources } from '../../../domain/resources.ts';
 import { compareText } from '../../../lib/comparison.ts';
 import { fitsStatically } from '../../../scheduling/snapshot/node-only-fit.ts';
+import { isReservation } from '../../state/assumed-pods.ts';
 import type { ScaleDownContext } from '../plan-context.ts';
 
 /** Before that, kube-scheduler or the kubelet may find the room by itself. */
@@ -38,9 +39,10 @@ export function ownNode({ shape: { nodeAffinity = [] } }: Pod): string | undefin
   return fields.find(({ key, operator, values }) => key === 'metadata.name' && operator === 'In' && values.length === 1)?.values[0];
 }
 
-/** Those that hold resources. */
+/** Those that hold resources. Room that is reserved there, for headroom for example, keeps no pod from running. */
 export function podsOn(node: Pick<Node, 'name'>, podsByNode: ClusterView['podsByNode']): readonly Pod[] {
-  return (podsByNode.get(node.name) ?? []).filter(({ phase }) => phase !== 'Succeeded' && phase !== 'Failed');
+  const pods = podsByNode.get(node.name) ?? [];
+  return pods.filter((pod) => pod.phase !== 'Succeeded' && pod.phase !== 'Failed' && !isReservation(pod));
 }
 
 /** What the node is short of for these requests beside the other pods. */

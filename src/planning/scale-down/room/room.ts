@@ -4,29 +4,29 @@
  * simulation, or one node is requested for them first. Nothing is remembered but a closure of the node, which grows: no pod is moved twice
  * within an hour, over restarts, too. Pure. Must not know how a pod is evicted.
  */
-import { podName, type NodeGroupId, type NodeName } from '../../../domain/ids.ts';
-import type { ClusterView } from '../../../domain/observation.ts';
+import { nodeGroupId, podName, type NodeGroupId, type NodeName } from '../../../domain/ids.ts';
+import type { DrainOptions } from '../../../domain/node-group.ts';
 import type { Increase, ScaleDownPlan } from '../../../domain/plan.ts';
 import type { Pod } from '../../../domain/pod.ts';
 import type { NodeRoom, RepackMemory } from '../../../domain/repack.ts';
-import type { ResourceNames } from '../../../domain/resources.ts';
+import type { ResourceNames, Resources } from '../../../domain/resources.ts';
 import { describeBlock } from '../../../domain/group-blocks.ts';
 import { optionsOf } from '../../../domain/policy.ts';
 import { nextDurationMs } from '../../../lib/closure.ts';
 import { rotate } from '../../../lib/collections.ts';
-import { formatDuration } from '../../../lib/duration.ts';
-import { tryInFork } from '../../../scheduling/snapshot/snapshot.ts';
-import { checkNodeDrain, checkPodDrain } from '../../../scheduling/drainability/drainability.ts';
-import { allRecreated, comesBackWith } from '../../facts/recreated-pods.ts';
-import { reasonNotToAct } from '../../state/cluster-health.ts';
+import { compareBy } from '../../../lib/comparison.ts';
+import type { SlicedWork } from '../../../lib/slices.ts';
+import { fitsStatically } from '../../../scheduling/snapshot/node-only-fit.ts';
+import { tryInFork, withForkInSlices } from '../../../scheduling/snapshot/snapshot.ts';
+import { statedDrain } from '../../../scheduling/drainability/group-drain-options.ts';
+import { clusterProblem, reasonNotToAct } from '../../state/cluster-health.ts';
 import { inFlight } from '../../state/increases/increase-records.ts';
 import { staleReadReason } from '../cooldown.ts';
 import type { ScaleDownContext } from '../plan-context.ts';
-import { addNewNodes, growablePools } from '../repack/growable-pools.ts';
-import { youngPod } from '../repacked-nodes.ts';
-import { placePods, placementOrder } from '../simulate-removal.ts';
-import { destinationsOf } from '../unneeded.ts';
-import { askerPriority, fewestPods, findRoomAsks, missingFor, mustLeave, type RoomAsk } from './room-asks.ts';
+import { addNewNodes, growablePools, type GrowablePool } from '../repack/growable-pools.ts';
+import { destinationsOf, placePodsOfDrainingNodes } from '../unneeded.ts';
+import { findRoomAsks, type RoomAsk } from './room-asks.ts';
+import { findSet, placedOn } from './room-sets.ts';
 
 const HOUR_MS = 3_600_000;
 /** The first time without another try on a node, and the longest. */
@@ -36,8 +36,8 @@ const MOST_NODES_PER_HOUR = 5;
 const MOST_LOOKS = 5;
 /** If more pods of one node wait, only these are said to. */
 const MOST_NAMED = 3;
-/** Sets of pods that are tried for one node. */
-const MOST_TRIES = 8;
+/** Pools that are tried for one pod. If there are more, other loops begin with others. */
+const MOST_POOLS = 10;
 
 export interface RoomInput {
   readonly context: ScaleDownContext;
@@ -54,35 +54,68 @@ export interface RoomMove {
   readonly group: NodeGroupId;
   readonly pods: readonly Pod[];
   readonly asker: Pod;
+  /** The group's own settings of drains. undefined: it has none. */
+  readonly drain: Partial<DrainOptions> | undefined;
+  /** What was remembered of the node until then. */
+  readonly before: NodeRoom;
 }
 
-interface RoomDecision {
+/** A move or an increase that came to nothing. */
+export interface FailedTry extends Pick<RoomMove, 'node' | 'before'> {
+  /** As a part of a sentence. */
+  readonly why: string;
+  /** How long it is not tried again. 0: a closure of the pool, or its new size, says what is tried next. */
+  readonly waitMs: number;
+}
+
+export interface RoomDecision {
   readonly rooms: RepackMemory['rooms'];
   /** undefined: nothing is moved in this loop. */
   readonly move: RoomMove | undefined;
   /** A node for the pods, before they move. */
-  readonly increase: Increase | undefined;
+  readonly increase: RoomIncrease | undefined;
 }
 
-/** Decides for at most one node. */
-export function planRoom(input: RoomInput): RoomDecision {
+/** Requests a node for the pods of another one. */
+interface RoomIncrease {
+  readonly increase: Increase;
+  readonly asked: Pick<RoomMove, 'node' | 'before'>;
+}
+
+/** Decides for at most one node. In slices: nothing else may use the snapshot before it ends. */
+export function* planRoom(input: RoomInput): SlicedWork<RoomDecision> {
   const { context, memory } = input;
   const rooms = knownRooms(input);
   if (![...context.groups.values()].some((group) => optionsOf(group, context.policy).makeRoom))
-    return { rooms: rooms.size === memory.rooms.size ? memory.rooms : rooms, move: undefined, increase: undefined };
-  const refusal = staleReadReason(context) ?? reasonNotToAct(context.observation, context.state, context.policy);
-  const search: RoomSearch = { left: MOST_LOOKS, made: undefined };
+    return { rooms: memory.rooms.size === 0 ? memory.rooms : rooms, move: undefined, increase: undefined };
+  const refusal = reasonToLeaveAll(context);
+  const search: RoomSearch = { left: MOST_LOOKS, made: undefined, pools: undefined };
   for (const [name, asks] of asksInTurn(context)) {
     const room = rooms.get(name) ?? NO_ROOM;
-    const found = asks.map((ask) => {
+    const found: Found[] = [];
+    for (const ask of asks) {
       const against = reasonAgainst(ask, room, input) ?? refusal ?? hourlyRefusal(rooms, room, context.observation.nowMs);
-      return against === undefined ? lookAt(ask, room, { input, search }) : { why: against };
-    });
+      found.push(against === undefined ? yield* lookAt(ask, room, { input, search }) : { why: against });
+    }
     const here = found.find(isMade);
     const after = here === undefined ? { ...room, why: whysOf(asks, found) } : roomAfter(here, room, context.observation.nowMs);
     rooms.set(name, after);
   }
   return { rooms, move: search.made?.move, increase: search.made?.increase };
+}
+
+/** What is against a move from any node. undefined: nothing is. */
+function reasonToLeaveAll(context: ScaleDownContext): string | undefined {
+  const { observation, state, policy } = context;
+  // guard: no pod is moved to make room while nothing may be removed
+  if (!policy.scaleDown.enabled) return 'scale-down is disabled';
+  return staleReadReason(context) ?? reasonNotToAct(observation, state, policy) ?? clusterProblem(observation, state, policy)?.detail;
+}
+
+/** The memory after a move or an increase that came to nothing: as before, but that the node may have no further try for a moment. */
+export function withFailedTry(memory: RepackMemory, { node, before, why, waitMs }: FailedTry, nowMs: number): RepackMemory {
+  const failed = { why, untilMs: nowMs + waitMs };
+  return { ...memory, rooms: new Map([...memory.rooms, [node, { ...before, failed, why }]]) };
 }
 
 function isMade(found: Found): found is Made {
@@ -93,13 +126,22 @@ interface RoomSearch {
   /** Pods that may still be simulated. */
   left: number;
   made: Made | undefined;
+  /** Those that could grow, by name. undefined: no pod has needed one. */
+  pools: readonly GrowablePool[] | undefined;
+}
+
+interface Looking {
+  readonly input: RoomInput;
+  readonly search: RoomSearch;
 }
 
 /** Simulates for the pod, if nothing is done in this loop yet. */
-function lookAt(ask: RoomAsk, room: NodeRoom, { input, search }: { readonly input: RoomInput; readonly search: RoomSearch }): Found {
+function* lookAt(ask: RoomAsk, room: NodeRoom, looking: Looking): SlicedWork<Found> {
+  const { input, search } = looking;
   if (search.made !== undefined || search.left === 0) return { why: 'another pod comes first' };
   search.left -= 1;
-  const found = roomOn(ask, room, input);
+  yield;
+  const found = yield* withForkInSlices(input.context.snapshot, () => roomOn(ask, room, looking));
   if (isMade(found)) search.made = found;
   return found;
 }
@@ -114,16 +156,17 @@ function whysOf(asks: readonly RoomAsk[], found: readonly Found[]): string {
 
 type Made = Pick<RoomDecision, 'move' | 'increase'>;
 
-const NO_ROOM: NodeRoom = { closure: undefined, added: undefined, why: undefined };
+const NO_ROOM: NodeRoom = { closure: undefined, added: undefined, failed: undefined, why: undefined };
 
 /** What is remembered of nodes that are there, without what every loop finds again. */
 function knownRooms({ context, memory }: RoomInput): Map<NodeName, NodeRoom> {
   const { nowMs, cluster } = context.observation;
   const rooms = new Map<NodeName, NodeRoom>();
-  for (const [name, { closure, added }] of memory.rooms) {
+  for (const [name, { closure, added, failed }] of memory.rooms) {
     const untilMs = closure?.untilMs ?? 0;
-    if (!cluster.nodes.has(name) || untilMs + CLOSED.longestMs <= nowMs) continue;
-    rooms.set(name, { closure, added: untilMs > nowMs ? added : undefined, why: undefined });
+    const lately = failed !== undefined && failed.untilMs > nowMs ? failed : undefined;
+    if (!cluster.nodes.has(name) || (untilMs + CLOSED.longestMs <= nowMs && lately === undefined)) continue;
+    rooms.set(name, { closure, added: untilMs > nowMs ? added : undefined, failed: lately, why: undefined });
   }
   return rooms;
 }
@@ -139,7 +182,7 @@ function roomAfter({ move, increase }: Made, { closure, added }: NodeRoom, nowMs
   const durationMs = nextDurationMs(CLOSED, closure);
   const next = closure !== undefined && added !== undefined ? closure : { durationMs, untilMs: nowMs + durationMs };
   const why = increase === undefined ? movesOf(move?.pods ?? []) : 'a node for its pods is being requested';
-  return { closure: next, added: increase?.group, why };
+  return { closure: next, added: increase?.increase.group, failed: undefined, why };
 }
 
 function movesOf(pods: readonly Pod[]): string {
@@ -159,11 +202,17 @@ function reasonAgainst(ask: RoomAsk, room: NodeRoom, input: RoomInput): string |
   return block === undefined ? reasonOnNode(ask, room, input) : describeBlock(block);
 }
 
-function reasonOnNode({ node, others }: RoomAsk, { closure, added }: NodeRoom, { context, plan, busy }: RoomInput): string | undefined {
+function reasonOnNode(
+  { node, others }: RoomAsk,
+  { closure, added, failed }: NodeRoom,
+  { context, plan, busy }: RoomInput,
+): string | undefined {
   const isGoing = context.leaving.has(node.name) || context.repack.removing.has(node.name) || plan.unneeded.has(node.name);
   if (isGoing || !node.readiness.ready) return 'its node is not ready, or may be removed soon';
   if (busy) return 'pods of another node are being moved';
   if (others.some(({ deletionAtMs }) => deletionAtMs !== undefined)) return 'a pod there is ending, which may make the room';
+  // guard: a try to make room that came to nothing is not repeated at once
+  if (failed !== undefined) return `${failed.why}; it is tried again from ${new Date(failed.untilMs).toISOString()} on`;
   const untilMs = closure?.untilMs ?? 0;
   // guard: room is made on a node once within a time that grows
   if (untilMs > context.observation.nowMs && added === undefined)
@@ -185,25 +234,36 @@ function hourlyRefusal(rooms: RepackMemory['rooms'], own: NodeRoom, nowMs: numbe
 
 type Found = Made | { readonly why: string };
 
-function roomOn(ask: RoomAsk, room: NodeRoom, input: RoomInput): Found {
+function* roomOn(ask: RoomAsk, room: NodeRoom, { input, search }: Looking): SlicedWork<Found> {
   const { context, plan } = input;
   const destinations = destinationsOf(context);
   // A node that was requested for the pods is not needed until they come.
   for (const name of [...plan.removals.map(({ node }) => node), ask.node.name]) destinations.delete(name);
+  // guard: no pod is moved to make room to a place that a pod of a draining node needs
+  placePodsOfDrainingNodes(context, destinations);
   const now = findSet(ask, context, (pods) => placedOn(ask, pods, context, destinations));
-  if ('pods' in now) return { move: moveOf(ask, now.pods, context), increase: undefined };
+  if ('pods' in now) return { move: moveOf(ask, { pods: now.pods, before: room }, context), increase: undefined };
   const coming = room.added;
   if (coming !== undefined)
     return { why: inFlight(context.state, coming) === undefined ? now.why : `a node of pool ${coming} is on its way for its pods` };
-  return requestFor(ask, destinations, input) ?? now;
+  search.pools ??= growablePools(context, input.names, 'all').toSorted(compareBy(({ group }) => group.id));
+  const increase = yield* requestFor(ask, destinations, { pools: search.pools, context });
+  return increase === undefined ? now : { move: undefined, increase: { increase, asked: { node: ask.node.name, before: room } } };
+}
+
+interface PoolsToTry {
+  readonly pools: readonly GrowablePool[];
+  readonly context: ScaleDownContext;
 }
 
 /** One new node of the first pool that holds the pods beside present nodes. */
-function requestFor(ask: RoomAsk, destinations: ReadonlySet<NodeName>, { context, names }: RoomInput): Found | undefined {
-  for (const id of [...context.groups.keys()].sort()) {
-    const [pool] = growablePools(context, names, id);
-    const target = pool?.group.target;
-    if (pool === undefined || target?.known !== true || inFlight(context.state, id) !== undefined) continue;
+function* requestFor(ask: RoomAsk, destinations: ReadonlySet<NodeName>, { pools, context }: PoolsToTry): SlicedWork<Increase | undefined> {
+  const able = pools.filter((pool) => couldHold(pool, ask) && inFlight(context.state, pool.group.id) === undefined);
+  const inTurn = able.length > MOST_POOLS ? rotate(able, context.observation.loopId % able.length) : able;
+  for (const pool of inTurn.slice(0, MOST_POOLS)) {
+    const { id, target } = pool.group;
+    if (!target.known) continue;
+    yield;
     const holds = (pods: readonly Pod[]): Pod | undefined =>
       tryInFork(
         context.snapshot,
@@ -212,105 +272,25 @@ function requestFor(ask: RoomAsk, destinations: ReadonlySet<NodeName>, { context
       );
     if (!('pods' in findSet(ask, context, holds))) continue;
     const { value: from, version } = target;
-    return { move: undefined, increase: { group: id, from, to: from + 1, version, pods: [], cause: 'make-room' } };
+    return { group: id, from, to: from + 1, version, pods: [], cause: 'make-room' };
   }
   return undefined;
 }
 
-function moveOf({ node, pod }: RoomAsk, pods: readonly Pod[], { observation }: ScaleDownContext): RoomMove | undefined {
-  const group = observation.cloud.groupOfNode.get(node.name);
-  return group === undefined ? undefined : { node: node.name, group, pods, asker: pod };
+/** Whether its new node, if it were empty, would hold a pod that could leave. Without one, no set of pods has a place there. */
+function couldHold({ node }: GrowablePool, { pod, wanted, others }: RoomAsk): boolean {
+  const holds = ({ shape }: Pod, requests: Resources): boolean =>
+    requests.every((amount, index) => amount <= (node.allocatable[index] ?? 0)) && fitsStatically(shape, node);
+  if (pod.resize !== undefined && holds(pod, wanted)) return true;
+  return others.some((other) => !other.daemonSet && !other.mirror && holds(other, other.shape.requests));
 }
 
-type FoundSet = { readonly pods: readonly Pod[] } | { readonly why: string };
-
-/** Other pods of the node; or the pod itself, if it is resized, comes back with its new size, and no others are enough. */
-function findSet(ask: RoomAsk, context: ScaleDownContext, unplaced: (pods: readonly Pod[]) => Pod | undefined): FoundSet {
-  const leaves = mustLeave(ask);
-  const others = leaves ? undefined : findOthers(ask, context, unplaced);
-  if (ask.pod.resize === undefined || (others !== undefined && 'pods' in others)) return others ?? { why: TOO_SMALL };
-  const itself = findItself(ask, context, unplaced);
-  if ('pods' in itself) return itself;
-  return others ?? { why: `${TOO_SMALL}, and ${itself.why}` };
-}
-
-const TOO_SMALL = 'its node can never hold that size';
-
-function findItself(
-  { pod, node, wanted }: RoomAsk,
-  context: ScaleDownContext,
-  unplaced: (pods: readonly Pod[]) => Pod | undefined,
-): FoundSet {
-  const { cluster, nowMs } = context.observation;
-  const { minPodAgeMs } = context.policy.repack;
-  // guard: a pod is not moved for its new size if it would come back without
-  if (!comesBackWith(pod, wanted, cluster)) return { why: noSizeFor(cluster) };
-  const drain = context.drainOn(node.name);
-  const { blocker, movable } = checkNodeDrain([pod], drain);
-  if (blocker !== undefined) return { why: `it may not be moved (${blocker.reason}: ${blocker.detail})` };
-  if (movable.length === 0) return { why: 'it may not be moved' };
-  // guard: a resized pod is not moved within an hour of its start
-  if (youngPod([pod], minPodAgeMs, nowMs) !== undefined) return { why: `it runs for less than ${formatDuration(minPodAgeMs)}` };
-  // guard: a resized pod is not moved before it has a place for its new size
-  return unplaced([pod]) === undefined ? { pods: [pod] } : { why: 'no other node has room for that size' };
-}
-
-function noSizeFor({ verticalPodAutoscalers }: ClusterView): string {
-  return verticalPodAutoscalers === undefined
-    ? 'what a replacement would request is not known (cluster.verticalPodAutoscalers is off)'
-    : 'no VerticalPodAutoscaler gives a replacement that size';
-}
-
-/** The fewest pods that are enough, may be moved together, and have places by `unplaced`, which names one that has none. */
-function findOthers(ask: RoomAsk, context: ScaleDownContext, unplaced: (pods: readonly Pod[]) => Pod | undefined): FoundSet {
-  const drain = context.drainOn(ask.node.name);
-  const { nowMs } = context.observation;
-  const { minPodAgeMs } = context.policy.repack;
-  const short = missingFor(ask);
-  let why = 'the pods there that may be moved do not leave enough room';
-  const mayMove = (pod: Pod): boolean => {
-    if (checkPodDrain(pod, drain).kind !== 'move' || askerPriority(pod) > askerPriority(ask.pod)) return false;
-    // guard: no pod is moved to make room within an hour of its start
-    return youngPod([pod], minPodAgeMs, nowMs) === undefined;
-  };
-  let movable = ask.others.filter(mayMove);
-  if (movable.length === 0)
-    why = `no pod there may be moved: each is protected, of a higher priority, or younger than ${formatDuration(minPodAgeMs)}`;
-  for (let tries = 0; tries < MOST_TRIES; tries++) {
-    const pods = fewestPods(movable, short);
-    if (pods === undefined) break;
-    const { blocker } = checkNodeDrain(pods, drain);
-    // guard: no pod is moved to make room before it has a place
-    const without = blocker === undefined ? unplaced(pods) : pods.find((pod) => podName(pod) === blocker.pod);
-    if (without === undefined && blocker === undefined) return { pods };
-    why =
-      blocker === undefined
-        ? `pod ${podName(without ?? ask.pod)} would find no place`
-        : `pod ${blocker.pod} blocks (${blocker.reason}: ${blocker.detail})`;
-    if (without === undefined || without === ask.pod) break;
-    movable = movable.filter((pod) => pod !== without);
-  }
-  return { why };
-}
-
-/** A pod that finds no place once these have left the node: one of them, or the one that waits. undefined: all do. */
-function placedOn(
-  { pod: asker, node }: RoomAsk,
-  pods: readonly Pod[],
-  { snapshot, observation: { cluster } }: ScaleDownContext,
-  open: ReadonlySet<NodeName>,
-): Pod | undefined {
-  return tryInFork(
-    snapshot,
-    () => {
-      for (const pod of pods) snapshot.removePod(pod, node.name);
-      if (asker.nodeName === undefined) {
-        if (snapshot.check(asker, node.name).length > 0) return asker;
-        snapshot.addPod(asker, node.name);
-      }
-      const placed = placePods(allRecreated(pods, cluster).toSorted(placementOrder), snapshot, (name) => open.has(name));
-      return 'unplaced' in placed ? pods.find(({ uid }) => uid === placed.unplaced.uid) : undefined;
-    },
-    () => false,
-  );
+function moveOf(
+  { node, pod }: RoomAsk,
+  move: Pick<RoomMove, 'pods' | 'before'>,
+  { observation, groups }: ScaleDownContext,
+): RoomMove | undefined {
+  const group = groups.get(observation.cloud.groupOfNode.get(node.name) ?? nodeGroupId(''));
+  if (group === undefined) return undefined;
+  return { node: node.name, group: group.id, asker: pod, drain: statedDrain(group.options), ...move };
 }

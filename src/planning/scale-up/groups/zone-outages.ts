@@ -10,56 +10,9 @@ import { closingStockout, outOfStockZones } from '../../state/stockouts.ts';
 import type { SiblingFamily } from './sibling-groups.ts';
 import type { LoopState } from '../../../domain/loop-state.ts';
 import type { NodeGroup } from '../../../domain/node-group.ts';
-import { zonePart } from '../../../domain/node-template.ts';
 import type { Observation } from '../../../domain/observation.ts';
 import type { Policy } from '../../../domain/policy.ts';
-import { nodeListFacts } from '../../facts/node-list-facts.ts';
-import { unreadyNodes } from '../../state/node-counts.ts';
-
-const ZONE_LABEL = 'topology.kubernetes.io/zone';
-/** One broken node says nothing about its zone. */
-const FEWEST_UNREADY = 2;
-
-export interface ZoneOutage {
-  /** As the label of its nodes has it. */
-  readonly zone: string;
-  readonly unready: number;
-  /** Registered nodes, except those that are leaving. */
-  readonly nodes: number;
-}
-
-interface Seen {
-  readonly observation: Observation;
-  readonly state: LoopState;
-  readonly policy: Policy;
-}
-
-const NONE: ReadonlyMap<string, ZoneOutage> = new Map();
-
-/** By the last part of the zone. Empty if outages of zones are not heeded, or if no zone with nodes works: then the zones are not the cause. */
-export function zoneOutages(seen: Seen): ReadonlyMap<string, ZoneOutage> {
-  if (!seen.policy.cluster.avoidDownZones) return NONE;
-  const unready = unreadyNodes(seen);
-  if (unready.length < FEWEST_UNREADY) return NONE;
-  const { cluster, cloud } = seen.observation;
-  // The label of a node outside of zones names a fault domain.
-  const zones = new Set(cloud.groups.flatMap((group) => zonesOf(group)));
-  const counts = new Map<string, { zone: string; unready: number; nodes: number }>();
-  const gone = new Set(nodeListFacts(cluster.nodes).departing);
-  for (const node of cluster.nodes.values()) {
-    const zone = node.labels[ZONE_LABEL];
-    if (zone === undefined || gone.has(node) || seen.state.deleting.has(node.name) || !zones.has(zonePart(zone))) continue;
-    const count = counts.get(zonePart(zone)) ?? { zone, unready: 0, nodes: 0 };
-    count.nodes += 1;
-    counts.set(zonePart(zone), count);
-  }
-  for (const { labels } of unready) {
-    const count = counts.get(zonePart(labels[ZONE_LABEL] ?? ''));
-    if (count !== undefined) count.unready += 1;
-  }
-  const down = [...counts].filter(([, count]) => count.unready >= FEWEST_UNREADY && count.unready * 2 > count.nodes);
-  return down.length === 0 || down.length === counts.size ? NONE : new Map(down);
-}
+import { zoneOutages, type ZoneOutage, zonesOf } from '../../state/cluster-health.ts';
 
 /** The observation in which groups whose zones are all down are a last resort. Returns the observation itself if there are none. */
 export function withDownZones(observation: Observation, state: LoopState, policy: Policy): Observation {
@@ -73,11 +26,6 @@ export function withDownZones(observation: Observation, state: LoopState, policy
     return { ...group, blocks: { ...group.blocks, choice: group.blocks.choice ?? { code: 'zone-down' as const, ...outage } } };
   });
   return { ...observation, cloud: { ...observation.cloud, groups } };
-}
-
-/** The zones in which a new node may come, by their last parts. */
-function zonesOf({ template, zones }: Pick<NodeGroup, 'template' | 'zones'>): readonly string[] {
-  return (template?.zones ?? zones).map(zonePart);
 }
 
 type Refusal = Pick<UnremovableNode, 'reason' | 'detail'>;

@@ -164,7 +164,7 @@ function withRooms(input: ScaleUpInput, plan: ScaleDownPlan): ScaleUpInput {
   const snapshot = new ClusterSnapshot({ names });
   snapshot.sync(observation.cluster);
   const context = makeScaleDownContext({ observation, state, policy, names, snapshot, inSequence: true });
-  const { rooms } = planRoom({ context, names, plan, memory: state.repacks, busy: false });
+  const { rooms } = finishAtOnce(planRoom({ context, names, plan, memory: state.repacks, busy: false }));
   return { ...input, state: { ...state, repacks: { ...state.repacks, rooms } } };
 }
 

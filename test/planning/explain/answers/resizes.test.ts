@@ -17,7 +17,9 @@ function sentenceOf(resize: PendingResize, poolCpu = '15', why?: string): string
   ];
   const input = {
     observation: anObservation(groups, aCluster({ nodes: [node], pods })),
-    state: aState({ repacks: { ...NOTHING_REPACKED, rooms: new Map([['n', { closure: undefined, added: undefined, why }]]) } }),
+    state: aState({
+      repacks: { ...NOTHING_REPACKED, rooms: new Map([['n', { closure: undefined, added: undefined, failed: undefined, why }]]) },
+    }),
     policy: aPolicy({ scaleUp: { enforceMinSize: false } }),
     names: resourceNames,
   };

@@ -66,6 +66,18 @@ describe('the steps of a repack', () => {
     expect([stagesOf(over), over.ended.map(({ outcome }) => outcome), closed(over)]).toEqual([[], ['done'], []]);
   });
 
+  it('say the same of what they save once the new node, which is paid for anyway, is there', () => {
+    const paid = (world: World): World => {
+      const policy = world.policy ?? aPolicy();
+      return { ...world, policy: { ...policy, scaleUp: { ...policy.scaleUp, paidNodes: [{ size: 'standard_big', count: 1 }] } } };
+    };
+    const saved = ({ memory }: RepackDecision) => memory.running.map(({ stage, set }) => [stage, set.saved.perHour]);
+    const found = step({ world: paid(four()) });
+    const asked = step({ world: paid(four()), memory: found.memory, afterMs: 5 * MINUTE });
+    const ready = step({ world: paid(withBig(four())), memory: asked.memory, afterMs: 8 * MINUTE });
+    expect([found, asked, ready].map(saved)).toEqual([[['checked', 0.48]], [['adding', 0.48]], [['draining', 0.48]]]);
+  });
+
   it('wait while pods are pending, while nodes are on their way, and while removals are inhibited', () => {
     const at = { world: four(), memory: begun(), afterMs: 5 * MINUTE };
     expect(stagesOf(step({ ...at, podsWait: true }))).toEqual(['checked']);

@@ -2,16 +2,17 @@
 import { array, assert, boolean, integer, option, property, record } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { BlockTexts } from '../../../../src/domain/group-blocks.ts';
-import { podName } from '../../../../src/domain/ids.ts';
+import { nodeGroupId, podName } from '../../../../src/domain/ids.ts';
 import type { NodeGroup } from '../../../../src/domain/node-group.ts';
 import type { Node } from '../../../../src/domain/node.ts';
 import type { Pod } from '../../../../src/domain/pod.ts';
 import { NOTHING_REPACKED, type NodeRoom } from '../../../../src/domain/repack.ts';
 import type { DisruptionBudget, VerticalPodAutoscalers } from '../../../../src/domain/workloads.ts';
+import { finishAtOnce } from '../../../../src/lib/slices.ts';
 import { makeScaleDownContext } from '../../../../src/planning/scale-down/plan-context.ts';
-import { planRoom } from '../../../../src/planning/scale-down/room/room.ts';
+import { planRoom, withFailedTry } from '../../../../src/planning/scale-down/room/room.ts';
 import { ClusterSnapshot } from '../../../../src/scheduling/snapshot/cluster-snapshot.ts';
-import { aBudget, aNode, aPod, aTemplate, resourceNames, START_MS, type PodOptions } from '../../../support/builders.ts';
+import { aBudget, aNode, aPod, aTemplate, keyOf, resourceNames, START_MS, type PodOptions } from '../../../support/builders.ts';
 import { aPolicy } from '../../../support/policy.ts';
 import { aState } from '../../../support/state.ts';
 import { MINUTE, observe, pool } from '../world.ts';
@@ -70,35 +71,61 @@ interface World {
   /** On how many other nodes room was made half an hour ago. */
   readonly made?: number;
   readonly on?: boolean;
+  readonly scaleDown?: boolean;
   readonly busy?: boolean;
+  /** CPU of a pod on a further node, which is being removed. */
+  readonly draining?: string;
 }
 
-const EMPTY: NodeRoom = { closure: undefined, added: undefined, why: undefined };
+const EMPTY: NodeRoom = { closure: undefined, added: undefined, failed: undefined, why: undefined };
 
-function decide({ autoscalers, pods, other = '4', group, node, budgets = [], room, made = 0, on: makeRoom = true, busy = false }: World) {
+function decide({
+  autoscalers,
+  pods,
+  other = '4',
+  group,
+  node,
+  budgets = [],
+  room,
+  made = 0,
+  on: makeRoom = true,
+  scaleDown = true,
+  busy = false,
+  draining,
+}: World) {
   const closed = Array.from({ length: made }, (_, at) => `a-${at + 2}`);
   const nodes = [
     aNode({ name: FULL, cpu: '4', ...node }),
     aNode({ name: 'a-1', cpu: other }),
     ...closed.map((name) => aNode({ name, unschedulable: true })),
+    ...(draining === undefined ? [] : [aNode({ name: 'a-9', cpu: '4' })]),
   ];
+  const isLeaving = { group: nodeGroupId('a'), instance: keyOf('a-9'), sinceMs: START_MS, sentAtMs: undefined };
+  const deleting = new Map(draining === undefined ? [] : [['a-9', isLeaving] as const]);
   const observed = observe({
     groups: [pool('a', nodes.length, { maxSize: nodes.length, ...group }), pool('z', 0, { maxSize: 0 })],
     nodes,
-    pods,
+    pods: draining === undefined ? pods : [...pods, on('a-9', 'leaves', draining)],
     budgets,
   });
   const observation =
     autoscalers === undefined ? observed : { ...observed, cluster: { ...observed.cluster, verticalPodAutoscalers: autoscalers } };
   const snapshot = new ClusterSnapshot({ names: resourceNames });
   snapshot.sync(observation.cluster);
-  const policy = aPolicy({ scaleDown: { makeRoom } });
-  const context = makeScaleDownContext({ observation, state: aState(), policy, names: resourceNames, snapshot, inSequence: true });
+  const policy = aPolicy({ scaleDown: { makeRoom, enabled: scaleDown } });
+  const context = makeScaleDownContext({
+    observation,
+    state: aState({ deleting }),
+    policy,
+    names: resourceNames,
+    snapshot,
+    inSequence: true,
+  });
   const lately = { ...EMPTY, closure: { untilMs: START_MS + HOUR / 2, durationMs: HOUR } };
   const rooms = new Map<string, NodeRoom>(closed.map((name) => [name, lately]));
   if (room !== undefined) rooms.set(FULL, { ...EMPTY, ...room });
   const plan = { unneeded: new Map(), removals: [] };
-  const decision = planRoom({ context, names: resourceNames, plan, memory: { ...NOTHING_REPACKED, rooms }, busy });
+  const decision = finishAtOnce(planRoom({ context, names: resourceNames, plan, memory: { ...NOTHING_REPACKED, rooms }, busy }));
   const left = nodes.map(({ name }) => snapshot.get(name)?.pods.length);
   return { ...decision, moved: decision.move?.pods.map(podName), said: decision.rooms.get(FULL), left };
 }
@@ -120,6 +147,11 @@ describe('room on a full node', () => {
       ['default/b', 'default/web'],
     ],
     [
+      'where headroom stands in the way: of the pods that run there, the smallest is enough',
+      { pods: [agent('1'), on(FULL, 'web', '500m'), api, on(FULL, 'headroom', '500m', { holds: 'buffer' })] },
+      ['default/web'],
+    ],
+    [
       'that was promised, by the node that came for it',
       { pods: [agent('1'), web, api], room: { closure: { untilMs: START_MS + 1, durationMs: HOUR }, added: pool('a', 0).id } },
       ['default/web'],
@@ -127,6 +159,11 @@ describe('room on a full node', () => {
     [
       'again after its time',
       { pods: [agent('1'), web, api], room: { closure: { untilMs: START_MS - 1, durationMs: HOUR } } },
+      ['default/web'],
+    ],
+    [
+      'once a try that came to nothing is over',
+      { pods: [agent('1'), web, api], room: { failed: { why: 'x', untilMs: START_MS } } },
       ['default/web'],
     ],
     [
@@ -144,6 +181,12 @@ describe('room on a full node', () => {
   const away = { pods: [agent('1'), web, api] };
   it.each<readonly [string, World, string | undefined]>([
     ['it is off', { ...away, on: false }, undefined],
+    ['nodes are not removed either', { ...away, scaleDown: false }, 'scale-down is disabled'],
+    [
+      'the last try came to nothing a moment ago',
+      { ...away, room: { failed: { why: 'no pod was moved: x', untilMs: START_MS + 1 } } },
+      'no pod was moved: x; it is tried again from 20',
+    ],
     ['it is off for the pool', { ...away, group: { options: { makeRoom: false } } }, 'no room is made in pool a'],
     ['no other node has room, and no pool may grow', { ...away, other: '500m' }, 'would find no place'],
     [
@@ -152,6 +195,7 @@ describe('room on a full node', () => {
       'younger than',
     ],
     ['the pods are of a higher priority', { pods: [agent('1', -1), web, api] }, 'of a higher priority'],
+    ['the place is needed by a pod of a node that is being removed', { ...away, draining: '3500m' }, 'would find no place'],
     ['a budget allows none', { ...away, budgets: [aBudget({ disruptionsAllowed: 0 })] }, 'no pod there may be moved'],
     ['its group is paused', { ...away, group: { removalsHeld: 'a pause of ann' } }, 'a pause of ann'],
     ['pods of another node move', { ...away, busy: true }, 'another node are being moved'],
@@ -174,6 +218,22 @@ describe('room on a full node', () => {
     expect([move, increase]).toEqual([undefined, undefined]);
     if (why === undefined) expect(said?.why).toBeUndefined();
     else expect(said?.why).toContain(why);
+  });
+});
+
+describe('what is remembered of room', () => {
+  const away = { pods: [agent('1'), on(FULL, 'web', '1'), on(FULL, 'api', '3')] };
+  it('a try that came to nothing closes the node for a minute alone, and uses nothing of the hour', () => {
+    const before = { closure: { untilMs: START_MS - 1, durationMs: HOUR }, added: undefined };
+    const { move, rooms } = decide({ ...away, room: before });
+    if (move === undefined) throw new Error('no move');
+    const { rooms: after } = withFailedTry({ ...NOTHING_REPACKED, rooms }, { ...move, why: 'x', waitMs: MINUTE }, START_MS);
+    expect(after.get(FULL)).toEqual({ ...before, failed: { why: 'x', untilMs: START_MS + MINUTE }, why: 'x' });
+  });
+
+  it('is not said any more once it is off', () => {
+    const { said } = decide({ ...away, on: false, room: { closure: { untilMs: START_MS + 1, durationMs: HOUR }, why: 'a pod moves' } });
+    expect([said?.closure?.durationMs, said?.why]).toEqual([HOUR, undefined]);
   });
 });
 
@@ -207,8 +267,8 @@ describe('a pod that waits for its new size', () => {
   });
 
   it('moves once a node that holds it came, which is requested first', () => {
-    const { move, increase } = decide({ ...six, other: '5', group: { maxSize: 3, template: aTemplate({ cpu: '8' }) } });
-    expect([move, increase?.to, increase?.cause]).toEqual([undefined, 3, 'make-room']);
+    const { move, increase: asked } = decide({ ...six, other: '5', group: { maxSize: 3, template: aTemplate({ cpu: '8' }) } });
+    expect([move, asked?.increase.to, asked?.increase.cause]).toEqual([undefined, 3, 'make-room']);
   });
 });
 
@@ -221,11 +281,15 @@ describe('room for which no present node has places', () => {
     const first = decide(growing);
     expect([first.move, first.increase]).toEqual([
       undefined,
-      { group: 'a', from: 2, to: 3, version: expect.anything() as unknown, pods: [], cause: 'make-room' },
+      {
+        increase: { group: 'a', from: 2, to: 3, version: expect.anything() as unknown, pods: [], cause: 'make-room' },
+        asked: { node: FULL, before: EMPTY },
+      },
     ]);
     expect(first.said).toEqual({
       closure: { untilMs: START_MS + HOUR, durationMs: HOUR },
       added: 'a',
+      failed: undefined,
       why: 'a node for its pods is being requested',
     });
     const { why: _why, ...room } = first.said ?? EMPTY;

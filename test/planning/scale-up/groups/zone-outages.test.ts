@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import type { Node } from '../../../../src/domain/node.ts';
 import type { NodeGroup } from '../../../../src/domain/node-group.ts';
 import type { Policy } from '../../../../src/domain/policy.ts';
-import { withDownZones, zoneOutages } from '../../../../src/planning/scale-up/groups/zone-outages.ts';
+import { withDownZones } from '../../../../src/planning/scale-up/groups/zone-outages.ts';
+import { clusterProblem, reasonNotToAct, zoneOutages } from '../../../../src/planning/state/cluster-health.ts';
 import { aGroup, aNode, aPod, aTemplate, START_MS } from '../../../support/builders.ts';
 import { aPolicy } from '../../../support/policy.ts';
 import { aState } from '../../../support/state.ts';
@@ -53,6 +54,25 @@ describe('a zone is down', () => {
     const { observation, state } = seen('uu', 'rr');
     expect(withDownZones(observation, state, aPolicy())).toBe(observation);
   });
+
+  // In a cluster that has most of its nodes there, see the study of the lost zone.
+  it.each([
+    { one: 'uuuuuuuu', two: 'rrr', acts: true },
+    { one: 'uuuuuuuu', two: 'r', acts: true },
+    { one: 'uuuuuuuu', two: 'rru', acts: true },
+    { one: 'uuuuuuuu', two: 'ru', acts: false },
+    { one: 'uuuuuuuu', two: 'u', acts: false },
+    { one: 'uuuuuuuu', two: '', acts: false },
+    { one: 'uuuuuuuu', two: 'rrr', policy: aPolicy(), acts: false },
+  ])(
+    'nodes are $one, those of the other zone $two: other zones grow: $acts, and none is removed',
+    ({ one, two, acts, policy = heeding }) => {
+      const { state } = seen(one, two);
+      const observation = observationOf({ groups, nodes: [...nodesOf('1', one), ...nodesOf('2', two)] });
+      expect(reasonNotToAct(observation, state, policy)).toEqual(acts ? undefined : expect.stringContaining('nodes are not ready'));
+      expect(clusterProblem(observation, state, policy)?.kind).toBe('sick');
+    },
+  );
 
   it('its pools are a last resort, and those with another zone are not', () => {
     const { observation, state } = seen('uu', 'rrrrrrrrr');
