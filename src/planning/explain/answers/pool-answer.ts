@@ -14,6 +14,7 @@ import { defined } from '../../../lib/defined.ts';
 import { instanceListFacts } from '../../facts/instance-facts.ts';
 import { paidUses } from '../../facts/paid-nodes.ts';
 import { type NodePrice, nodePrice } from '../../expanders/node-price.ts';
+import { reasonAgainstAnyIncrease } from '../../scale-up/groups/group-eligibility.ts';
 import { reservedFor } from '../../scale-up/groups/quotas.ts';
 import { isHeadroom } from '../../state/assumed-pods.ts';
 import { countNodes } from '../../state/node-counts.ts';
@@ -124,7 +125,7 @@ export function answerPool(answer: AnswerInput, name: string): PoolAnswer | unde
   const group = findGroup(observation.cloud.groups, name);
   if (group === undefined) return undefined;
   const increase = scaleUp.increases.find((each) => each.group === group.id);
-  const skip = scaleUp.skipped.find((each) => each.group === group.id)?.reason ?? skipInVerdicts(answer, group);
+  const skip = scaleUp.skipped.find((each) => each.group === group.id)?.reason ?? skipInVerdicts(answer, group) ?? skipAtRest(group, input);
   const waits = skip === undefined ? [] : waitsOf([{ group: group.id, skip }], input);
   return {
     kind: 'pool',
@@ -235,7 +236,12 @@ function findGroup(groups: readonly NodeGroup[], name: string): NodeGroup | unde
   );
 }
 
-/** A plan names a group that cannot grow even if no pod needs it; what stops one that grew is in the verdicts. */
+/** Where no pod is pending, a plan asks no group. */
+function skipAtRest(group: NodeGroup, { observation: { nowMs }, state }: AnswerInput['input']): SkipReason | undefined {
+  return reasonAgainstAnyIncrease(group, { state, nowMs, exclude: new Set(), unhealthy: new Map() });
+}
+
+/** What stops a group that grew is in the verdicts. */
 function skipInVerdicts({ scaleUp }: AnswerInput, { id }: NodeGroup): SkipReason | undefined {
   for (const verdict of scaleUp.verdicts.values()) {
     if (verdict.kind !== 'helpless') continue;

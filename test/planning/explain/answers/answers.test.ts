@@ -53,6 +53,18 @@ it('a pool of last resort is said to be able to grow, and why it does not', () =
   );
 });
 
+it.each([
+  [
+    'a pause',
+    { frozen: 'paused until 2026-11-29T00:00:00Z by ann' },
+    'Cannot grow: node group is frozen: paused until 2026-11-29T00:00:00Z by ann.',
+  ],
+  ['a pause of increases', { growthHeld: 'increases are paused' }, 'Cannot grow: node group is frozen: increases are paused.'],
+])('a pool that may not grow is not said to be able to although no pod is pending: %s', (_, blocks, sentence) => {
+  const other = aGroup({ id: 'b', target: 0, ...blocks });
+  expect(answerOn({ kind: 'pool', name: 'b' }, answers({ others: [other], pods: [] }))?.sentence).toBe(sentence);
+});
+
 it('a pool with reserved capacity says how many nodes fit into it, and what is unknown of it', () => {
   const group = aGroup({ id: 'r', target: 0, template: { ...aTemplate(), reservations: ['crg|1', 'crg|2'] } });
   const answered = (unknown?: string) => {
