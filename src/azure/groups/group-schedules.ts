@@ -142,7 +142,7 @@ export class GroupSchedules {
 /** Rules that are about no group, or that its limits do not let hold. `groups`: with the limits of the pools themselves. */
 export function ruleFindings(
   rules: readonly ScheduleRule[],
-  groups: readonly (GroupLimits & Pick<RegisteredGroup, 'id'> & { readonly names: readonly string[] })[],
+  groups: readonly (GroupLimits & { readonly id: string; readonly names: readonly string[] })[],
 ): readonly string[] {
   return rules.flatMap((rule) => {
     const about = groups.filter(({ names }) => isRuleFor(rule, names));

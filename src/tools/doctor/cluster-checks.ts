@@ -1,5 +1,6 @@
 /** Checks of the cluster: permissions (decided by its own authorizer), disruption budgets, and rules that match nothing. */
 import type { DiagnosedPool, DiagnosedPools } from './azure/pool-diagnosis.ts';
+import { ruleFindings } from '../../azure/groups/group-schedules.ts';
 import type { KubernetesConfig, Config } from '../../config/types/config.ts';
 import { declarationOf, describeUndeclared } from '../../domain/declared-devices.ts';
 import type { DevicePool } from '../../domain/devices.ts';
@@ -216,9 +217,15 @@ export function configChecks(
     ...Object.keys(policy.scaleUp.prices ?? {})
       .filter((size) => !pools.some(({ vmSize }) => vmSize.toLowerCase() === size.replace(/\/spot$/, '')))
       .map((size) => warning('config', `scaleUp.prices: no node group has the size ${size}`)),
+    ...ruleFindings(azure.schedules.rules, pools.map(scheduledPool)).map((sentence) => warning('config', sentence.slice(0, -1))),
     ...warnings.map((sentence) => warning('config', sentence)),
   ];
   return [...(checks.length > 0 ? checks : [ok('config', 'every rule of the configuration has a match')]), ...skippedListChecks(azure)];
+}
+
+/** By all names that a rule of schedules may have for it. */
+function scheduledPool({ name, agentPool, min, max }: DiagnosedPool) {
+  return { id: name, min, max, names: agentPool === undefined ? [name] : [name, agentPool] };
 }
 
 /** What a setting that is off by default delays. */

@@ -360,14 +360,19 @@ describe('doctor', () => {
     expect([await said({}), await said({ AZURE_CACHE_READ_ON_CHANGE: 'true' })]).toEqual([[], ['ok']]);
   });
 
-  it('rules: options of a pool whose name is misspelt', async () => {
+  it('rules: options and schedules of a pool whose name is misspelt', async () => {
     const dir = temporaryFolder();
     const file = join(dir, 'config.yaml');
-    writeFileSync(file, 'nodeGroupOptions: [{ name: genral, scaleDownUnneededTime: 1m }, { name: General, scaleDownUnneededTime: 2m }]\n');
+    const schedules = 'schedules: { rules: [{ pools: [genral], min: 2 }, { pools: [general], max: 5 }] }';
+    const options = 'nodeGroupOptions: [{ name: genral, scaleDownUnneededTime: 1m }, { name: General, scaleDownUnneededTime: 2m }]';
+    writeFileSync(file, `${options}\n${schedules}\n`);
     const found = bad(
       await visit(GOOD, { argv: ['--config', file, '--node-group-auto-discovery=label:cluster-autoscaler-enabled=true'] }),
     ).map(({ area, status, message }) => `${area} ${status}: ${message}`);
-    expect(found).toEqual(['config warning: nodeGroupOptions: node group genral not found; node groups: general, system']);
+    expect(found).toEqual([
+      'config warning: nodeGroupOptions: node group genral not found; node groups: general, system',
+      'config warning: Schedule rule 1 is about no node group',
+    ]);
   });
 
   it('rules: conditions of sick nodes that no node of the pool carries, and devices that none publishes', async () => {
