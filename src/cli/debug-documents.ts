@@ -112,7 +112,7 @@ function observationDocument({ cluster, cloud, nowMs }: Observation): object {
     groups: cloud.groups.map(groupDocument),
     scaleUpBlocked: cloud.scaleUpBlocked,
     scaleDownBlocked: cloud.scaleDownBlocked,
-    quotas: cloud.quotas ?? [],
+    quotas: cloud.quotas,
   };
 }
 

@@ -9,7 +9,7 @@ import type { NodeGroup } from './node-group.ts';
 import type { Pod } from './pod.ts';
 import type { DaemonSet, DisruptionBudget, OwnerStates, PodGroups, ReplicatedWorkload, VerticalPodAutoscalers } from './workloads.ts';
 import type { ErrorKind } from '../lib/errors.ts';
-import type { Schedules } from './schedule-rules.ts';
+import { NO_SCHEDULES, type Schedules } from './schedule-rules.ts';
 import type { CloudQuota, ReservedCapacity } from './quotas-and-prices.ts';
 import type { CapacityObjects } from './capacity-objects.ts';
 
@@ -127,22 +127,34 @@ export interface CloudView {
   /** If set, why reads are too old to add anything. */
   readonly scaleUpBlocked: string | undefined;
   /** Quotas that groups draw on. An absent quota is unknown, and never a reason to add nothing. */
-  readonly quotas?: readonly CloudQuota[];
-  /** Reserved capacity that groups may use. If absent, there is none, and each new node needs quota. */
-  readonly reservations?: readonly ReservedCapacity[];
-  /** Names in the configuration's options that match no group. If absent, each matches one. */
-  readonly optionsWithoutGroup?: readonly string[];
-  /** Discovery rules that select nothing, with their index and tags. If absent, each selects something. */
-  readonly rulesWithoutGroup?: readonly string[];
-  /** For the commands of fixes. Absent if the configuration does not name the cluster. */
-  readonly managedCluster?: ManagedClusterName;
-  /** Pauses that name no group. If absent, each names one. */
-  readonly pausesWithoutGroup?: readonly string[];
-  /** The rules of schedules, for what comes; groups have what they say now. If absent, there are none. */
-  readonly schedules?: Schedules;
-  /** Rules of schedules without a group or without effect, one sentence each. If absent, there is none. */
-  readonly scheduleFindings?: readonly string[];
+  readonly quotas: readonly CloudQuota[];
+  /** Reserved capacity that groups may use. Without any, each new node needs quota. */
+  readonly reservations: readonly ReservedCapacity[];
+  /** Names in the configuration's options that match no group. */
+  readonly optionsWithoutGroup: readonly string[];
+  /** Discovery rules that select nothing, with their index and tags. */
+  readonly rulesWithoutGroup: readonly string[];
+  /** For the commands of fixes. undefined: the configuration does not name the cluster. */
+  readonly managedCluster: ManagedClusterName | undefined;
+  /** Pauses that name no group. */
+  readonly pausesWithoutGroup: readonly string[];
+  /** The rules of schedules, for what comes; groups have what they say now. */
+  readonly schedules: Schedules;
+  /** Rules of schedules without a group or without effect, one sentence each. */
+  readonly scheduleFindings: readonly string[];
 }
+
+/** A view of the cloud in which these parts say nothing. */
+export const NOTHING_REPORTED = {
+  quotas: [],
+  reservations: [],
+  optionsWithoutGroup: [],
+  rulesWithoutGroup: [],
+  managedCluster: undefined,
+  pausesWithoutGroup: [],
+  schedules: NO_SCHEDULES,
+  scheduleFindings: [],
+} as const satisfies Partial<CloudView>;
 
 /** The frozen inputs of one loop. Can be written to disk and replayed to the same plan. */
 export interface Observation {

@@ -4,7 +4,7 @@ import { nodeGroupId, instanceKey, type InstanceKey, type NodeGroupId } from '..
 import type { CapacityKind, CapacityObjectRef, CapacityObjects, CapacityQuota } from '../../src/domain/capacity-objects.ts';
 import { type Instance, type NodeGroup, NOTHING_KNOWN } from '../../src/domain/node-group.ts';
 import { type Node, UNREMARKABLE } from '../../src/domain/node.ts';
-import type { CloudView, ClusterView, Observation } from '../../src/domain/observation.ts';
+import { type CloudView, type ClusterView, NOTHING_REPORTED, type Observation } from '../../src/domain/observation.ts';
 import type { Pod, PodShape } from '../../src/domain/pod.ts';
 import { ResourceNames } from '../../src/domain/resources.ts';
 import {
@@ -267,6 +267,7 @@ export function aCloud(groups: readonly NodeGroup[], cluster: ClusterView, rest:
     events: [],
     scaleDownBlocked: undefined,
     scaleUpBlocked: undefined,
+    ...NOTHING_REPORTED,
     ...rest,
   };
 }

@@ -118,7 +118,6 @@ const MOST_STEPS = 20;
 
 /** Pools with the same step share it: a rule may be about a hundred of them. */
 function stepsOfPools({ report: { observation, state } }: DocumentInput): readonly TimelineStep[] | undefined {
-  if (observation.cloud.schedules === undefined) return undefined;
   const steps = new Map<string, TimelineStep>();
   for (const group of observation.cloud.groups) {
     for (const { at, local, text } of stepsAhead(group, { observation, state }, AHEAD_MS).slice(1)) {

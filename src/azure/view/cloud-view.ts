@@ -130,13 +130,7 @@ export class CloudViewBuilder {
     this.#wanted.fromGroups([...built.values()], seen);
     const { scaleDownBlocked, scaleUpBlocked } = freshnessOf(agents.get(SCALE_SETS_AGENT), nowMs);
     const tagged = [...built.values()].map(({ input }) => ({ key: input.group.key, tags: tagsOf(input) }));
-    const idle = registration.idleRules.map((index) => describeRule(store.selection.discovery, index));
-    const unused = unusedOptionNames(store.selection.nodeGroupOptions, tagged);
-    const reservations = store.reservations.current(nowMs);
     const names = [...registration.groups.values()].map((group) => store.facts.namesOf(group));
-    const schedules = this.#deps.schedules.current(nowMs);
-    const scheduleFindings = this.#deps.schedules.findings(nowMs);
-    const idlePauses = entriesWithoutGroup(context.pauses, names, nowMs);
     return {
       groups: [...built.values()].map(({ group }) => group).sort(compareBy((item) => item.id)),
       groupOfNode: ownership.groupOfNode,
@@ -145,13 +139,13 @@ export class CloudViewBuilder {
       scaleDownBlocked,
       scaleUpBlocked,
       quotas: store.facts.quotas(nowMs),
-      ...(reservations.length === 0 ? {} : { reservations }),
-      ...(unused.length === 0 ? {} : { optionsWithoutGroup: unused }),
-      ...(idle.length === 0 ? {} : { rulesWithoutGroup: idle }),
-      ...defined({ managedCluster: managedClusterOf(this.#deps.options) }),
-      ...(schedules.rules.length === 0 && schedules.aks === undefined ? {} : { schedules }),
-      ...(scheduleFindings.length === 0 ? {} : { scheduleFindings }),
-      ...(idlePauses.length === 0 ? {} : { pausesWithoutGroup: idlePauses }),
+      reservations: store.reservations.current(nowMs),
+      optionsWithoutGroup: unusedOptionNames(store.selection.nodeGroupOptions, tagged),
+      rulesWithoutGroup: registration.idleRules.map((index) => describeRule(store.selection.discovery, index)),
+      managedCluster: managedClusterOf(this.#deps.options),
+      schedules: this.#deps.schedules.current(nowMs),
+      scheduleFindings: this.#deps.schedules.findings(nowMs),
+      pausesWithoutGroup: entriesWithoutGroup(context.pauses, names, nowMs),
     };
   }
 

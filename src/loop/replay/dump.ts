@@ -10,7 +10,7 @@ import { blockTexts, recordedBlocks, type BlockTexts } from '../../domain/group-
 import { type Node, UNREMARKABLE } from '../../domain/node.ts';
 import { type NodeGroup, NOTHING_KNOWN } from '../../domain/node-group.ts';
 import { type NodeTemplate, NOTHING_SHOWN } from '../../domain/node-template.ts';
-import type { Observation } from '../../domain/observation.ts';
+import { type CloudView, NOTHING_REPORTED, type Observation } from '../../domain/observation.ts';
 import type { Pod, PodShape } from '../../domain/pod.ts';
 import type { Policy } from '../../domain/policy.ts';
 import { wholePolicy, type StoredPolicy } from './stored-policy.ts';
@@ -87,7 +87,7 @@ type StoredGroup = Stored<Omit<NodeGroup, 'blocks' | 'template'>, typeof NOTHING
   BlockTexts & { readonly template?: StoredTemplate | undefined };
 type StoredObservation = Omit<Observation, 'cloud' | 'cluster'> & {
   readonly cluster: Omit<Observation['cluster'], 'nodes'> & { readonly nodes: ReadonlyMap<NodeName, Stored<Node, typeof UNREMARKABLE>> };
-  readonly cloud: Omit<Observation['cloud'], 'groups'> & { readonly groups: readonly StoredGroup[] };
+  readonly cloud: Stored<Omit<CloudView, 'groups'>, typeof NOTHING_REPORTED> & { readonly groups: readonly StoredGroup[] };
 };
 
 function storedObservation(observation: Observation): StoredObservation {
@@ -98,7 +98,7 @@ function storedObservation(observation: Observation): StoredObservation {
     template: template && withoutDefaults(template, NOTHING_SHOWN),
   }));
   const nodes = new Map([...cluster.nodes].map(([name, node]) => [name, withoutDefaults(node, UNREMARKABLE)]));
-  return { ...observation, cluster: { ...cluster, nodes }, cloud: { ...cloud, groups } };
+  return { ...observation, cluster: { ...cluster, nodes }, cloud: { ...withoutDefaults(cloud, NOTHING_REPORTED), groups } };
 }
 
 function totalObservation(stored: StoredObservation): Observation {
@@ -112,7 +112,7 @@ function totalObservation(stored: StoredObservation): Observation {
     }),
   );
   const nodes = new Map([...cluster.nodes].map(([name, node]) => [name, { ...UNREMARKABLE, ...node }]));
-  return { ...stored, cluster: { ...cluster, nodes }, cloud: { ...cloud, groups } };
+  return { ...stored, cluster: { ...cluster, nodes }, cloud: { ...NOTHING_REPORTED, ...cloud, groups } };
 }
 
 function parse(text: string): Readonly<Record<string, unknown>> {

@@ -59,7 +59,7 @@ function lasts(key: string, { pauses, unreadable }: Pauses, { nowMs }: Pick<Obse
 /** By kind and entry. */
 function reportsOf(
   reader: PauseReader,
-  { nowMs, cloud: { pausesWithoutGroup = [] } }: NonNullable<LoopReport['observation']>,
+  { nowMs, cloud: { pausesWithoutGroup } }: NonNullable<LoopReport['observation']>,
 ): ReadonlyMap<string, Report> {
   const { pauses, unreadable } = reader.current();
   const current = pauses.filter(({ untilMs }) => untilMs > nowMs);

@@ -47,7 +47,7 @@ export function configWarnings(events: EventRecorder, log: Log, namespace: strin
     const notes = rounds.at(-1)?.plan.notes;
     if (notes !== undefined) reportPlanWarnings(notes.map(({ text }) => text));
     if (observation === undefined) return;
-    const { optionsWithoutGroup = [], rulesWithoutGroup = [], scheduleFindings = [], groups } = observation.cloud;
+    const { optionsWithoutGroup, rulesWithoutGroup, scheduleFindings, groups } = observation.cloud;
     reportMaximums(groups.flatMap(excessiveMaximum));
     reportSchedules(scheduleFindings);
     reportCloudWarnings([

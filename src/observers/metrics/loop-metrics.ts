@@ -226,7 +226,7 @@ export function configFindings(metrics: Metrics['config'], priorities: PriorityR
     metrics.findings.set({ kind: 'bad-priority-rules' }, priorities?.current().problem === undefined ? 0 : 1);
     if (observation !== undefined) metrics.findings.set({ kind: 'no-node-group' }, observation.cloud.groups.length === 0 ? 1 : 0);
     if (observation !== undefined) {
-      const { optionsWithoutGroup = [], rulesWithoutGroup = [], scheduleFindings = [] } = observation.cloud;
+      const { optionsWithoutGroup, rulesWithoutGroup, scheduleFindings } = observation.cloud;
       metrics.findings.set({ kind: 'options-without-group' }, optionsWithoutGroup.length);
       metrics.findings.set({ kind: 'discovery-without-group' }, rulesWithoutGroup.length);
       metrics.findings.set({ kind: 'bad-schedules' }, scheduleFindings.length);

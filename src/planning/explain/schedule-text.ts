@@ -69,7 +69,7 @@ export function stepsAhead(
   { observation: { cloud, nowMs }, state }: { readonly observation: Observation; readonly state: Pick<LoopState, 'readyTimes'> },
   forMs: number,
 ): readonly StepAhead[] {
-  if (cloud.schedules === undefined || group.schedule === undefined) return [];
+  if (group.schedule === undefined) return [];
   const bootMs = expectedStartMs(state.readyTimes.get(group.id));
   const steps = scheduleAhead(cloud.schedules, { ...group.schedule.pool, bootMs }, { startMs: nowMs, endMs: nowMs + forMs });
   const { names } = group.schedule.pool;

@@ -20,7 +20,7 @@ export class ReservedNodes {
   readonly #of = new Map<InstanceKey, Reservation>();
 
   /** `isLeaving`: whether the instance is being removed, or gone. */
-  constructor({ reservations = [] }: Pick<Observation['cloud'], 'reservations'>, isLeaving: (instance: InstanceKey) => boolean) {
+  constructor({ reservations }: Pick<Observation['cloud'], 'reservations'>, isLeaving: (instance: InstanceKey) => boolean) {
     for (const { group, reserved, listed } of reservations) {
       if (listed === undefined) continue;
       const staying = listed.vms - listed.instances.filter(isLeaving).length;
@@ -78,7 +78,7 @@ function reservedUses({ cloud }: Seen): readonly PaidUse[] {
   const sizes = new Map<string, string>();
   for (const { template, vmSize } of cloud.groups) for (const name of template?.reservations ?? []) sizes.set(name, vmSize.toLowerCase());
   const uses = new Map<string, PaidUse>();
-  for (const capacity of cloud.reservations ?? []) {
+  for (const capacity of cloud.reservations) {
     const size = sizes.get(capacity.name);
     if (size === undefined || capacity.reserved === 0) continue;
     const before = uses.get(size) ?? { size, count: 0, running: 0, idle: 0, covered: new Map() };

@@ -125,7 +125,7 @@ export function reservedNodes(
   leaving: ScaleDownContext['leaving'],
 ): ReservedNodes {
   const { cloud } = observation;
-  if (!policy.scaleDown.keepReserved || cloud.reservations === undefined) return new ReservedNodes({}, () => false);
+  if (!policy.scaleDown.keepReserved || cloud.reservations.length === 0) return new ReservedNodes({ reservations: [] }, () => false);
   const staying = stayingInstances(observation);
   const gone = new Set([...leaving].flatMap((name) => cloud.instanceOfNode.get(name) ?? []));
   return new ReservedNodes(cloud, (instance) => gone.has(instance) || !staying.has(instance));

@@ -13,7 +13,7 @@ import { staticPodsOf } from '../../azure/templates/node-pods.ts';
 import { instanceKey, nodeGroupId } from '../../domain/ids.ts';
 import { type Instance, type NodeGroup, NOTHING_KNOWN } from '../../domain/node-group.ts';
 import type { Node } from '../../domain/node.ts';
-import type { CloudView, ClusterView } from '../../domain/observation.ts';
+import { type CloudView, type ClusterView, NOTHING_REPORTED } from '../../domain/observation.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import type { Taint, TaintRules } from '../../domain/taints.ts';
 import { AZURE_DISK_ZONE, ZONE_LABELS } from '../../domain/volumes.ts';
@@ -44,6 +44,7 @@ export function cloudOf(pools: readonly PoolSpec[], cluster: ClusterView, common
     events: [],
     scaleDownBlocked: undefined,
     scaleUpBlocked: undefined,
+    ...NOTHING_REPORTED,
   };
 }
 

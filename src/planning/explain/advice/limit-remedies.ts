@@ -59,7 +59,7 @@ function remediesForAtomicLimit(
     const limit = key as keyof typeof per;
     return [{ kind: 'raise-cluster-limit', limit, from, to: from + short * per[limit] }, 1];
   });
-  const ofCloud = (observation.cloud.quotas ?? []).flatMap(({ name, title, limit: from }): readonly Remedy[] => {
+  const ofCloud = observation.cloud.quotas.flatMap(({ name, title, limit: from }): readonly Remedy[] => {
     const drawn = template?.draws.find(({ quota }) => quota === name)?.cores ?? 0;
     return drawn === 0 ? [] : [[{ kind: 'raise-azure-quota', quota: title, from, to: from + short * drawn }, 2]];
   });

@@ -64,7 +64,7 @@ export const LIMIT_CHANGES = {
     describe: ({ quota, from, to }) => `request an Azure quota of ${to} cores for ${quota}, which has ${from}`,
     steps: () => [{ where: 'the quotas of the subscription in Azure, for the region of the cluster' }],
     apply: (world, { quota, to }) =>
-      withCloud(world, ({ quotas = [] }) => ({ quotas: quotas.map((each) => (each.title === quota ? { ...each, limit: to } : each)) })),
+      withCloud(world, ({ quotas }) => ({ quotas: quotas.map((each) => (each.title === quota ? { ...each, limit: to } : each)) })),
   }),
   /** A CapacityQuota object by its name. */
   'raise-capacity-quota': kind<{ readonly quota: string; readonly resource: string } & Raise>({

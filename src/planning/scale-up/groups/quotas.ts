@@ -57,7 +57,7 @@ export function quotaRoomBeside(upcoming: Iterable<CountedNode>, { observation, 
 export type FreeRoom = Pick<QuotaRoom, 'reserved' | 'paid'>;
 
 export function freeRoom({ paidNodes }: Pick<ScaleUpPolicy, 'paidNodes'>, observation: Pick<Observation, 'cluster' | 'cloud'>): FreeRoom {
-  return { reserved: byName(observation.cloud.reservations ?? []), paid: paidLeft(paidNodes, observation) };
+  return { reserved: byName(observation.cloud.reservations), paid: paidLeft(paidNodes, observation) };
 }
 
 /** Whether any node can cost nothing. */
@@ -108,7 +108,7 @@ function poolLimits(groups: readonly NodeGroup[]): readonly Quota[] {
 }
 
 /** Of the quotas that any group draws on: a subscription has hundreds. */
-function cloudQuotas({ quotas = [], groups }: Pick<CloudView, 'quotas' | 'groups'>): readonly Quota[] {
+function cloudQuotas({ quotas, groups }: Pick<CloudView, 'quotas' | 'groups'>): readonly Quota[] {
   const drawn = new Set(groups.flatMap(({ template }) => (template?.draws ?? []).map(({ quota }) => quota)));
   return quotas.flatMap(({ name, title, limit, used }) => {
     const usedBy: UsedBy = (node) => node?.draws?.find(({ quota }) => quota === name)?.cores ?? 0;
