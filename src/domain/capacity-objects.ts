@@ -145,17 +145,26 @@ export interface ProvisioningRequest {
   readonly parameters: Readonly<Record<string, string>>;
 }
 
-/** All objects of this kind in the cluster. If absent, the kind is not enabled or cannot be read. */
+/** All objects of each kind in the cluster. A list is empty if its kind is not enabled or cannot be read. */
 export interface CapacityObjects {
-  readonly quotas?: readonly CapacityQuota[];
-  readonly buffers?: readonly CapacityBuffer[];
-  readonly requests?: readonly ProvisioningRequest[];
-  readonly resourceQuotas?: readonly ResourceQuota[];
-  /** By `namespace/name`. If absent, they cannot be read and are unknown. */
-  readonly podTemplates?: ReadonlyMap<string, PodTemplate>;
-  /** By `kind.group/namespace/name`. */
-  readonly scalables?: ReadonlyMap<string, ScalableWorkload>;
+  readonly quotas: readonly CapacityQuota[];
+  readonly buffers: readonly CapacityBuffer[];
+  readonly requests: readonly ProvisioningRequest[];
+  readonly resourceQuotas: readonly ResourceQuota[];
+  /** By `namespace/name`. undefined: they cannot be read and are unknown. */
+  readonly podTemplates: ReadonlyMap<string, PodTemplate> | undefined;
+  /** By `kind.group/namespace/name`. undefined: they are not watched. */
+  readonly scalables: ReadonlyMap<string, ScalableWorkload> | undefined;
 }
+
+export const NO_CAPACITY_OBJECTS: CapacityObjects = {
+  quotas: [],
+  buffers: [],
+  requests: [],
+  resourceQuotas: [],
+  podTemplates: undefined,
+  scalables: undefined,
+};
 
 /** The key of a workload in the observation. */
 export function workloadKey({

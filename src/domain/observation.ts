@@ -11,7 +11,7 @@ import type { DaemonSet, DisruptionBudget, OwnerStates, PodGroups, ReplicatedWor
 import type { ErrorKind } from '../lib/errors.ts';
 import { NO_SCHEDULES, type Schedules } from './schedule-rules.ts';
 import type { CloudQuota, ReservedCapacity } from './quotas-and-prices.ts';
-import type { CapacityObjects } from './capacity-objects.ts';
+import { type CapacityObjects, NO_CAPACITY_OBJECTS } from './capacity-objects.ts';
 
 /** The cluster at one moment. Values are replaced, never edited: an unchanged node keeps its identity between loops. */
 export interface ClusterView {
@@ -22,25 +22,36 @@ export interface ClusterView {
   readonly pendingPods: readonly Pod[];
   readonly daemonSets: readonly DaemonSet[];
   readonly disruptionBudgets: readonly DisruptionBudget[];
-  /** If absent, they are not watched. */
-  readonly workloads?: readonly ReplicatedWorkload[];
+  /** Empty if they are not watched. */
+  readonly workloads: readonly ReplicatedWorkload[];
   /** What was recently read about owners of pods. An unknown owner is assumed to exist until its pods are to move. */
-  readonly owners?: OwnerStates;
+  readonly owners: OwnerStates;
   /** DaemonSets could not be read: those that pods name are assumed to exist. */
-  readonly daemonSetsUnknown?: true;
-  /** Quotas, buffers and ProvisioningRequests. If absent, they are not watched. */
-  readonly capacity?: CapacityObjects;
-  /** Devices that several nodes reach. If absent, there are none. */
-  readonly commonDevices?: readonly CommonPool[];
-  /** Groups of pods that start together. If absent, no pod names one, or the cluster serves none: then each pod starts alone. */
-  readonly podGroups?: PodGroups;
-  /** If absent, they are not read: a pod that is created again requests what it does now. */
-  readonly verticalPodAutoscalers?: VerticalPodAutoscalers;
+  readonly daemonSetsUnknown: boolean;
+  /** Quotas, buffers and ProvisioningRequests. */
+  readonly capacity: CapacityObjects;
+  /** Devices that several nodes reach. */
+  readonly commonDevices: readonly CommonPool[];
+  /** Groups of pods that start together. undefined: no pod names one, or the cluster serves none. Then each pod starts alone. */
+  readonly podGroups: PodGroups | undefined;
+  /** undefined: they are not read. Then a pod that is created again requests what it does now. */
+  readonly verticalPodAutoscalers: VerticalPodAutoscalers | undefined;
   /** `namespace name -> labels`, for namespace selectors. */
   readonly namespaces: ReadonlyMap<string, Readonly<Record<string, string>>>;
   /** Age of the oldest watch, milliseconds. */
   readonly stalenessMs: number;
 }
+
+/** What a view of the cluster has of what is not watched. */
+export const NOT_WATCHED = {
+  workloads: [],
+  owners: new Map<string, never>(),
+  daemonSetsUnknown: false,
+  capacity: NO_CAPACITY_OBJECTS,
+  commonDevices: [],
+  podGroups: undefined,
+  verticalPodAutoscalers: undefined,
+} as const satisfies Partial<ClusterView>;
 
 /** An event that Azure reported after the call that caused it had returned. Reduced into LoopState at the start of a loop. */
 export type CloudEvent =

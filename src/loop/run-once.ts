@@ -154,8 +154,7 @@ async function observe({ deps, loopId, snapshot, statuses }: RunOnceInput, nowMs
   const { turns } = deps;
   const whole = deps.cluster.observe(nowMs);
   const view = withOnDemandShares(withOwners(deps.cloud.withoutStopped?.(whole) ?? whole, deps.owners));
-  const { capacity } = view;
-  const cluster = capacity === undefined || statuses === undefined ? view : { ...view, capacity: statuses.overlay(capacity) };
+  const cluster = statuses === undefined ? view : { ...view, capacity: statuses.overlay(view.capacity) };
   await turns.next();
   await turns.finish(deps.cloud.prepare(cluster, nowMs));
   await turns.next();

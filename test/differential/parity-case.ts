@@ -4,7 +4,7 @@
  */
 import type { NodeJson, ObjectJson } from '../../src/kubernetes/api/core-json.ts';
 import { ReflectedCluster } from '../../src/kubernetes/views/cluster-tables.ts';
-import type { ClusterView } from '../../src/domain/observation.ts';
+import { type ClusterView, NOT_WATCHED } from '../../src/domain/observation.ts';
 import type { SpreadDefaults } from '../../src/domain/pod.ts';
 import type { FitReason } from '../../src/domain/reasons.ts';
 import { ResourceNames } from '../../src/domain/resources.ts';
@@ -79,7 +79,7 @@ export function clusterViewOf(
   for (const object of objects) {
     tables.get(RESOURCES[object.kind] ?? '')?.put(JSON.parse(JSON.stringify(object)) as ObjectJson);
   }
-  return { view: { ...reflected.views(), stalenessMs: 0 }, names };
+  return { view: { ...NOT_WATCHED, ...reflected.views(), stalenessMs: 0 }, names };
 }
 
 /** Asks the planner. No other pod is pending. */

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { NOT_WATCHED } from '../../src/domain/observation.ts';
 import type { ObjectJson } from '../../src/kubernetes/api/core-json.ts';
 import { ReflectedCluster } from '../../src/kubernetes/views/cluster-tables.ts';
 import { ResourceNames } from '../../src/domain/resources.ts';
@@ -25,7 +26,7 @@ function judge(given: StorageStory) {
   for (const each of nodes) put('nodes', each);
   for (const each of [...residents, pending]) put('pods', each);
   for (const [key, object] of stored) put(key.slice(0, key.indexOf(' ')), object);
-  const view = { ...planner.views(), stalenessMs: 0 };
+  const view = { ...NOT_WATCHED, ...planner.views(), stalenessMs: 0 };
   const snapshot = new ClusterSnapshot({ names });
   snapshot.sync(view);
   const [pod] = view.pendingPods;

@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { AutoscalerError } from '../../src/lib/errors.ts';
-import type { CapacityObjects } from '../../src/domain/capacity-objects.ts';
+import { type CapacityObjects, NO_CAPACITY_OBJECTS } from '../../src/domain/capacity-objects.ts';
 import type { LoopReport } from '../../src/domain/loop-report.ts';
 import type { NodeGroup } from '../../src/domain/node-group.ts';
 import type { AnsweredIncrease } from '../../src/domain/outcome.ts';
@@ -43,6 +43,7 @@ const anyLoop: fc.Arbitrary<WholeLoop> = fc
 function capacityOf(buffers: WholeLoop['buffers']): CapacityObjects {
   const conditions = [{ type: 'ReadyForProvisioning', status: 'True', reason: 'r', message: 'm', sinceMs: 0 }] as const;
   return {
+    ...NO_CAPACITY_OBJECTS,
     buffers: buffers.map(({ replicas }, at) => ({
       ref: aRef('CapacityBuffer', `spare-${at}`),
       status: { conditions, replicas, podTemplate: `shape-${at}`, podTemplateGeneration: 1 },

@@ -1,10 +1,16 @@
 /** Builders for domain values: say what matters to the test, get sensible rest. */
 import { blockTexts, recordedBlocks, type BlockTexts } from '../../src/domain/group-blocks.ts';
 import { nodeGroupId, instanceKey, type InstanceKey, type NodeGroupId } from '../../src/domain/ids.ts';
-import type { CapacityKind, CapacityObjectRef, CapacityObjects, CapacityQuota } from '../../src/domain/capacity-objects.ts';
+import {
+  type CapacityKind,
+  type CapacityObjectRef,
+  type CapacityObjects,
+  type CapacityQuota,
+  NO_CAPACITY_OBJECTS,
+} from '../../src/domain/capacity-objects.ts';
 import { type Instance, type NodeGroup, NOTHING_KNOWN } from '../../src/domain/node-group.ts';
 import { type Node, UNREMARKABLE } from '../../src/domain/node.ts';
-import { type CloudView, type ClusterView, NOTHING_REPORTED, type Observation } from '../../src/domain/observation.ts';
+import { type CloudView, type ClusterView, NOT_WATCHED, NOTHING_REPORTED, type Observation } from '../../src/domain/observation.ts';
 import type { Pod, PodShape } from '../../src/domain/pod.ts';
 import { ResourceNames } from '../../src/domain/resources.ts';
 import {
@@ -211,7 +217,7 @@ export interface ClusterOptions {
   readonly daemonSets?: ClusterView['daemonSets'];
   readonly disruptionBudgets?: readonly DisruptionBudget[];
   readonly workloads?: readonly ReplicatedWorkload[];
-  readonly capacity?: CapacityObjects;
+  readonly capacity?: Partial<CapacityObjects>;
   readonly podGroups?: PodGroups;
   readonly verticalPodAutoscalers?: VerticalPodAutoscalers;
 }
@@ -237,10 +243,11 @@ export function aCluster(options: ClusterOptions = {}): ClusterView {
     pendingPods: (options.pods ?? []).filter((pod) => pod.nodeName === undefined),
     daemonSets: options.daemonSets ?? [],
     disruptionBudgets: options.disruptionBudgets ?? [],
-    ...(options.workloads === undefined ? {} : { workloads: options.workloads }),
-    ...(options.capacity === undefined ? {} : { capacity: options.capacity }),
-    ...(options.podGroups === undefined ? {} : { podGroups: options.podGroups }),
-    ...(options.verticalPodAutoscalers === undefined ? {} : { verticalPodAutoscalers: options.verticalPodAutoscalers }),
+    ...NOT_WATCHED,
+    workloads: options.workloads ?? [],
+    capacity: { ...NO_CAPACITY_OBJECTS, ...options.capacity },
+    podGroups: options.podGroups,
+    verticalPodAutoscalers: options.verticalPodAutoscalers,
     namespaces: new Map([
       ['default', {}],
       ['kube-system', {}],

@@ -46,14 +46,14 @@ export class AdmittedTemplates {
     const { podTemplates, scalables } = objects;
     const next: CapacityObjects = {
       ...objects,
-      ...(podTemplates === undefined ? {} : { podTemplates: withAnswers(podTemplates, answers) }),
-      ...(scalables === undefined ? {} : { scalables: withAnswers(scalables, answers) }),
+      podTemplates: podTemplates && withAnswers(podTemplates, answers),
+      scalables: scalables && withAnswers(scalables, answers),
     };
     this.#last = { of: objects, version, applied: next };
     return next;
   }
 
-  #used({ buffers = [] }: CapacityObjects): readonly string[] {
+  #used({ buffers }: CapacityObjects): readonly string[] {
     const named = buffers.flatMap(({ ref: { namespace }, podTemplate, scalable }) => [
       ...(podTemplate === undefined ? [] : [`${namespace}/${podTemplate}`]),
       ...(scalable === undefined ? [] : [workloadKey({ ...scalable, namespace })]),

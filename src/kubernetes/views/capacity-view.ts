@@ -4,7 +4,13 @@
  * again from time to time.
  */
 import type { CapacityOptions } from '../api/options.ts';
-import { type CapacityObjects, type PodTemplate, type ScalableWorkload, workloadKey } from '../../domain/capacity-objects.ts';
+import {
+  type CapacityObjects,
+  NO_CAPACITY_OBJECTS,
+  type PodTemplate,
+  type ScalableWorkload,
+  workloadKey,
+} from '../../domain/capacity-objects.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import type { ObjectJson } from '../api/core-json.ts';
 import { capacityPath } from '../writes/capacity-status.ts';
@@ -40,7 +46,7 @@ export class WatchedCapacity {
   readonly #reflectors: Reflector[] = [];
   readonly #makers: readonly (() => Partial<CapacityObjects>)[];
   readonly #tables: { takeChanged(): boolean }[] = [];
-  #objects: CapacityObjects = {};
+  #objects = NO_CAPACITY_OBJECTS;
   readonly #admitted: AdmittedTemplates | undefined;
   /** How many resources have been read completely. */
   #known = 0;
@@ -113,7 +119,8 @@ export class WatchedCapacity {
   current(): CapacityObjects {
     const changed = this.#tables.filter((table) => table.takeChanged()).length > 0;
     const known = this.#reflectors.filter(({ version }) => version > 0).length;
-    if (changed || known !== this.#known) this.#objects = Object.assign({}, ...this.#makers.map((make) => make())) as CapacityObjects;
+    if (changed || known !== this.#known)
+      this.#objects = Object.assign({}, NO_CAPACITY_OBJECTS, ...this.#makers.map((make) => make())) as CapacityObjects;
     this.#known = known;
     return this.#admitted?.applied(this.#objects) ?? this.#objects;
   }

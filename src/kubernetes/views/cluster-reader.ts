@@ -5,7 +5,7 @@
 import { withAbort } from '../../lib/abort.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
 import type { Node } from '../../domain/node.ts';
-import type { ClusterView } from '../../domain/observation.ts';
+import { type ClusterView, NOT_WATCHED } from '../../domain/observation.ts';
 import type { Pod, SpreadDefaults } from '../../domain/pod.ts';
 import type { TaintRules } from '../../domain/taints.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
@@ -107,9 +107,9 @@ export class WatchedClusterReader implements ClusterReader {
         troubles[onlyFor] ??= `no update of ${resource} was received for ${formatDuration(now - lastHeardAt)}`;
       else if (reflector.version === 0) troubles[onlyFor] ??= `${resource} cannot be read: ${trouble ?? ''}`;
     }
-    const workloads = this.#workloads === undefined ? {} : { workloads: this.#workloads.current() };
-    const capacity = this.#capacity === undefined ? {} : { capacity: this.#capacity.current() };
-    return this.#podGroups.resolve({ ...this.#cluster.views(troubles), stalenessMs, ...workloads, ...capacity });
+    const workloads = this.#workloads?.current() ?? NOT_WATCHED.workloads;
+    const capacity = this.#capacity?.current() ?? NOT_WATCHED.capacity;
+    return this.#podGroups.resolve({ ...NOT_WATCHED, ...this.#cluster.views(troubles), stalenessMs, workloads, capacity });
   }
 
   async readFresh(name: string, signal: AbortSignal): Promise<ReadNode | undefined> {

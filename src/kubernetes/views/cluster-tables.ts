@@ -27,9 +27,8 @@ import { byTarget, projectVerticalPodAutoscaler } from '../projection/vertical-p
 import type { Source } from '../watch/reflector-options.ts';
 import { Table } from '../watch/object-table.ts';
 import { compareBy } from '../../lib/comparison.ts';
-import { defined } from '../../lib/defined.ts';
 
-type Views = Omit<ClusterView, 'stalenessMs'>;
+type Views = Omit<ClusterView, 'stalenessMs' | 'workloads' | 'owners' | 'daemonSetsUnknown' | 'capacity' | 'podGroups'>;
 type Labels = Readonly<Record<string, string>>;
 
 const namespacedName = ({ metadata }: ObjectJson): string => `${metadata?.namespace ?? 'default'}/${metadata?.name ?? ''}`;
@@ -83,12 +82,13 @@ export class ReflectedCluster {
     daemonSets: Views['daemonSets'];
     budgets: Views['disruptionBudgets'];
     namespaces: Views['namespaces'];
-    autoscalers?: Views['verticalPodAutoscalers'];
+    autoscalers: Views['verticalPodAutoscalers'];
   } = {
     nodes: new Map(),
     daemonSets: [],
     budgets: [],
     namespaces: new Map(),
+    autoscalers: undefined,
   };
 
   constructor(names: ResourceNames, options: TablesOptions = {}) {
@@ -187,6 +187,7 @@ export class ReflectedCluster {
     if (this.#nodes.takeChanged()) kept.nodes = sortedMap(this.#nodes.items.entries());
     if (this.#daemonSets.takeChanged()) kept.daemonSets = [...this.#daemonSets.items.values()].sort(byName);
     if (this.#budgets.takeChanged()) kept.budgets = [...this.#budgets.items.values()].sort(byName);
+    if (this.#autoscalers?.takeChanged() === true) kept.autoscalers = byTarget(this.#autoscalers.items.values());
     if (this.#namespaces.takeChanged()) kept.namespaces = sortedMap(this.#namespaces.items.values());
     const view = this.#storage.resolve({
       nodes: kept.nodes,
@@ -195,14 +196,10 @@ export class ReflectedCluster {
       daemonSets: kept.daemonSets,
       disruptionBudgets: kept.budgets,
       namespaces: kept.namespaces,
-      ...defined({ verticalPodAutoscalers: this.#byTarget() }),
+      verticalPodAutoscalers: kept.autoscalers,
     });
-    return this.#spread.resolve(this.#devices.resolve(view, troubles.devices), troubles.spread);
-  }
-
-  #byTarget(): Views['verticalPodAutoscalers'] {
-    if (this.#autoscalers?.takeChanged() === true) this.#views.autoscalers = byTarget(this.#autoscalers.items.values());
-    return this.#views.autoscalers;
+    const resolved = this.#devices.resolve(view, troubles.devices);
+    return this.#spread.resolve(resolved, troubles.spread);
   }
 
   onUnschedulable(listener: (pod: Pod) => void): () => void {

@@ -88,7 +88,7 @@ export class KnownDevices {
       podsByNode,
       pendingPods,
       daemonSets,
-      ...this.#commonDevices({ nodes: view.nodes, podsByNode: pods.podsByNode }, held),
+      commonDevices: this.#commonDevices({ nodes: view.nodes, podsByNode: pods.podsByNode }, held),
     };
     this.#last = {
       given: { nodes: view.nodes, podsByNode: view.podsByNode, pendingPods: view.pendingPods, daemonSets: view.daemonSets },
@@ -99,8 +99,8 @@ export class KnownDevices {
   }
 
   /** The same objects while nothing of them changes. */
-  #commonDevices({ nodes, podsByNode }: Pick<Claiming, 'nodes' | 'podsByNode'>, held: HeldByPool): WithCommon {
-    if (this.#reachable.size === 0 && this.#common.length === 0) return {};
+  #commonDevices({ nodes, podsByNode }: Pick<Claiming, 'nodes' | 'podsByNode'>, held: HeldByPool): ClusterView['commonDevices'] {
+    if (this.#reachable.size === 0 && this.#common.length === 0) return this.#common;
     const own = new Set(
       [...podsByNode].flatMap(([node, pods]) => (nodes.has(node) ? pods.flatMap(({ heldDevices = [] }) => heldDevices) : [])),
     );
@@ -112,7 +112,7 @@ export class KnownDevices {
       return isSame ? known : { ...pool, allocated, held: others };
     });
     if (!sameItems(pools, this.#common)) this.#common = pools;
-    return pools.length === 0 ? {} : { commonDevices: this.#common };
+    return this.#common;
   }
 
   #withDevices({ nodes, podsByNode }: Pick<Claiming, 'nodes' | 'podsByNode'>, held: HeldByPool): Claiming['nodes'] {
@@ -324,7 +324,7 @@ export class WatchedDevices {
   }
 
   /** `trouble` says why pods with device claims cannot be evaluated now. If undefined, they can. */
-  resolve<View extends Claiming>(view: View, trouble: string | undefined): View {
+  resolve<View extends Claiming>(view: View, trouble: string | undefined): View & WithCommon {
     const changed = [this.#slices, this.#classes, this.#claims, this.#templates, this.#taintRules].filter((table) => table.takeChanged());
     if (changed.length > 0) this.#known.changed();
     this.#known.setTrouble(trouble);

@@ -56,15 +56,15 @@ export class CapacityStatuses {
 
   /** Returns the objects with the statuses written last, where the watch does not show them yet. */
   overlay(objects: CapacityObjects): CapacityObjects {
-    const present = [...(objects.quotas ?? []), ...(objects.buffers ?? []), ...(objects.requests ?? [])];
+    const { quotas, buffers, requests } = objects;
+    const present = [...quotas, ...buffers, ...requests];
     this.#forget(new Map(present.map(({ ref }) => [ref.uid, ref.version])));
     if (this.#written.size === 0) return objects;
-    const { quotas, buffers, requests } = objects;
     return {
       ...objects,
-      ...(quotas === undefined ? {} : { quotas: quotas.map((one) => this.#withWritten(one)) }),
-      ...(buffers === undefined ? {} : { buffers: buffers.map((one) => this.#withWritten(one)) }),
-      ...(requests === undefined ? {} : { requests: requests.map((one) => this.#withWritten(one)) }),
+      quotas: quotas.map((one) => this.#withWritten(one)),
+      buffers: buffers.map((one) => this.#withWritten(one)),
+      requests: requests.map((one) => this.#withWritten(one)),
     };
   }
 
@@ -133,12 +133,11 @@ export interface CapacityStatusInput {
 export function capacityStatusWrites({ observation, state, policy, names, answers = [] }: CapacityStatusInput): readonly StatusWrite[] {
   const { cluster, nowMs } = observation;
   const { capacity: objects } = cluster;
-  if (objects === undefined) return [];
   const { bufferController: controls, bufferInjection: injects } = policy.capacity;
   const nodes = [...cluster.nodes.values()];
-  const quotas = (objects.quotas ?? []).map((quota) => statusWrite(quota, quotaStatus(quota, nodes, names, nowMs)));
+  const quotas = objects.quotas.map((quota) => statusWrite(quota, quotaStatus(quota, nodes, names, nowMs)));
   const input = { objects, names, nowMs, controls, injects, allowances: quotaAllowances(objects, names) };
-  const buffers = (objects.buffers ?? []).map((buffer) => statusWrite(buffer, bufferStatus(buffer, input)));
+  const buffers = objects.buffers.map((buffer) => statusWrite(buffer, bufferStatus(buffer, input)));
   return [...answers, ...agedRequests(observation, { state, policy: policy.capacity, answers }), ...buffers, ...quotas];
 }
 
@@ -148,7 +147,7 @@ function agedRequests(
   { state, policy, answers }: { readonly state: LoopState; readonly policy: CapacityPolicy; readonly answers: readonly StatusWrite[] },
 ): readonly StatusWrite[] {
   const answered = new Set(answers.map(({ ref }) => ref.uid));
-  const others = (observation.cluster.capacity?.requests ?? []).filter(({ ref }) => !answered.has(ref.uid));
+  const others = observation.cluster.capacity.requests.filter(({ ref }) => !answered.has(ref.uid));
   return others.map((request) =>
     statusWrite(request, statusOverTime(request, observation, policy, failureOfRequest(state, request.ref.uid))),
   );

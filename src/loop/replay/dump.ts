@@ -7,10 +7,11 @@ import { AutoscalerError } from '../../lib/errors.ts';
 import type { InstanceKey, NodeName } from '../../domain/ids.ts';
 import type { LoopState } from '../../domain/loop-state.ts';
 import { blockTexts, recordedBlocks, type BlockTexts } from '../../domain/group-blocks.ts';
+import { type CapacityObjects, NO_CAPACITY_OBJECTS } from '../../domain/capacity-objects.ts';
 import { type Node, UNREMARKABLE } from '../../domain/node.ts';
 import { type NodeGroup, NOTHING_KNOWN } from '../../domain/node-group.ts';
 import { type NodeTemplate, NOTHING_SHOWN } from '../../domain/node-template.ts';
-import { type CloudView, NOTHING_REPORTED, type Observation } from '../../domain/observation.ts';
+import { type CloudView, type ClusterView, NOT_WATCHED, NOTHING_REPORTED, type Observation } from '../../domain/observation.ts';
 import type { Pod, PodShape } from '../../domain/pod.ts';
 import type { Policy } from '../../domain/policy.ts';
 import { wholePolicy, type StoredPolicy } from './stored-policy.ts';
@@ -86,7 +87,10 @@ type StoredTemplate = Stored<NodeTemplate, typeof NOTHING_SHOWN>;
 type StoredGroup = Stored<Omit<NodeGroup, 'blocks' | 'template'>, typeof NOTHING_KNOWN> &
   BlockTexts & { readonly template?: StoredTemplate | undefined };
 type StoredObservation = Omit<Observation, 'cloud' | 'cluster'> & {
-  readonly cluster: Omit<Observation['cluster'], 'nodes'> & { readonly nodes: ReadonlyMap<NodeName, Stored<Node, typeof UNREMARKABLE>> };
+  readonly cluster: Stored<Omit<ClusterView, 'nodes' | 'capacity'>, typeof NOT_WATCHED> & {
+    readonly nodes: ReadonlyMap<NodeName, Stored<Node, typeof UNREMARKABLE>>;
+    readonly capacity?: Partial<CapacityObjects>;
+  };
   readonly cloud: Stored<Omit<CloudView, 'groups'>, typeof NOTHING_REPORTED> & { readonly groups: readonly StoredGroup[] };
 };
 
@@ -98,7 +102,9 @@ function storedObservation(observation: Observation): StoredObservation {
     template: template && withoutDefaults(template, NOTHING_SHOWN),
   }));
   const nodes = new Map([...cluster.nodes].map(([name, node]) => [name, withoutDefaults(node, UNREMARKABLE)]));
-  return { ...observation, cluster: { ...cluster, nodes }, cloud: { ...withoutDefaults(cloud, NOTHING_REPORTED), groups } };
+  const { capacity, ...seen } = withoutDefaults(cluster, NOT_WATCHED);
+  const objects = capacity === undefined ? {} : { capacity: withoutDefaults(capacity, NO_CAPACITY_OBJECTS) };
+  return { ...observation, cluster: { ...seen, ...objects, nodes }, cloud: { ...withoutDefaults(cloud, NOTHING_REPORTED), groups } };
 }
 
 function totalObservation(stored: StoredObservation): Observation {
@@ -112,7 +118,8 @@ function totalObservation(stored: StoredObservation): Observation {
     }),
   );
   const nodes = new Map([...cluster.nodes].map(([name, node]) => [name, { ...UNREMARKABLE, ...node }]));
-  return { ...stored, cluster: { ...cluster, nodes }, cloud: { ...NOTHING_REPORTED, ...cloud, groups } };
+  const capacity = { ...NO_CAPACITY_OBJECTS, ...cluster.capacity };
+  return { ...stored, cluster: { ...NOT_WATCHED, ...cluster, capacity, nodes }, cloud: { ...NOTHING_REPORTED, ...cloud, groups } };
 }
 
 function parse(text: string): Readonly<Record<string, unknown>> {

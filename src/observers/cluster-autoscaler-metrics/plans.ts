@@ -78,7 +78,7 @@ export function publishBuffers({ observation, startedAtMs, failures }: LoopRepor
   const oldest = new Map<string, number>();
   const failed = failures.some(({ step }) => step === 'capacity');
   if (!policy.capacity.bufferController || failed) return;
-  for (const { ref, status } of observation?.cluster.capacity?.buffers ?? []) {
+  for (const { ref, status } of observation?.cluster.capacity.buffers ?? []) {
     const isNew = status.conditions.length === 0;
     const atMs = isNew ? ref.createdAtMs : startedAtMs;
     const key = isNew ? 'true' : 'false';

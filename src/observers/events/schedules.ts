@@ -1,7 +1,7 @@
 /** One event for each rule of a schedule that begins or ends to decide something, whatever the number of pools. Must not know when rules hold. */
 import type { LoopListener } from '../../domain/loop-report.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
-import { describeSource, NO_SCHEDULES, type SaidBy, type ScheduleRule } from '../../domain/schedule-rules.ts';
+import { describeSource, type SaidBy, type ScheduleRule } from '../../domain/schedule-rules.ts';
 import type { EventRecorder } from '../../domain/ports/records.ts';
 import { scheduledParts } from '../../planning/explain/schedule-text.ts';
 import { STATUS_NAME } from '../../planning/explain/scale-up-events.ts';
@@ -27,7 +27,7 @@ export function scheduleEvents({ events, log, namespace }: ScheduleEventDeps): L
   };
   return ({ observation }) => {
     if (observation === undefined) return;
-    const { schedules = NO_SCHEDULES, groups } = observation.cloud;
+    const { schedules, groups } = observation.cloud;
     const changed = changedRules(rules, schedules.rules);
     rules = schedules.rules;
     const now = rulesIn(groups, observation.nowMs);

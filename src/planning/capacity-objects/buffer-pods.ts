@@ -137,7 +137,7 @@ export interface ReadyBuffer {
 
 /** In a stable order. Makes no pods. */
 export function readyBuffers(objects: CapacityObjects): readonly ReadyBuffer[] {
-  return (objects.buffers ?? []).flatMap((buffer) => {
+  return objects.buffers.flatMap((buffer) => {
     const ready = buffer.strategy === ACTIVE_STRATEGY ? bufferReadiness(buffer, objects) : undefined;
     if (ready === undefined || 'reason' in ready) return [];
     const { ref, scalable } = buffer;

@@ -27,7 +27,7 @@ interface QuotaAllowance {
 
 /** By uid of the buffer. Buffers without a matching quota are absent. */
 export function quotaAllowances(objects: CapacityObjects, names: ResourceNames): ReadonlyMap<string, QuotaAllowance> {
-  const { buffers = [], resourceQuotas = [] } = objects;
+  const { buffers, resourceQuotas } = objects;
   const found = new Map<string, QuotaAllowance>();
   if (resourceQuotas.length === 0) return found;
   const granted = new Map<ResourceQuota, Record<string, number>>();

@@ -46,8 +46,8 @@ function isOver({ status }: ProvisioningRequest): boolean {
 /** Requests that may be served now, the oldest first. */
 export function dueRequests({ cluster, nowMs }: Observation, state: LoopState, policy: CapacityPolicy): readonly ProvisioningRequest[] {
   const { capacity } = cluster;
-  if (!policy.requests || capacity === undefined) return [];
-  return (capacity.requests ?? [])
+  if (!policy.requests) return [];
+  return capacity.requests
     .filter((request) => request.problem === undefined && isServed(request, policy) && !isOver(request))
     .filter((request) => !isTrue(request.status, 'Provisioned'))
     .filter(({ ref }) => (state.requests.retries.get(ref.uid)?.untilMs ?? 0) <= nowMs)
@@ -83,9 +83,9 @@ export function bookedPods({ cluster, nowMs }: Observation, granted: readonly st
   const { capacity } = cluster;
   const taken = consumersByRequest(cluster);
   let left = MAX_CLUSTER_PODS;
-  return (capacity?.requests ?? []).flatMap((request) => {
+  return capacity.requests.flatMap((request) => {
     const isGranted = granted.includes(request.ref.uid);
-    if (capacity === undefined || isOver(request) || (!isGranted && !isBookedAt(request.status, nowMs))) return [];
+    if (isOver(request) || (!isGranted && !isBookedAt(request.status, nowMs))) return [];
     // All bookings together cannot hold more pods than a cluster can run.
     if (podCount(request) > left) return [];
     left -= podCount(request);
@@ -191,7 +191,7 @@ function problemOverTime(request: ProvisioningRequest, cluster: ClusterView, age
 
 /** Whether a template is certainly missing. If templates cannot be read, none counts as missing. */
 function lacksTemplate({ ref, podSets }: ProvisioningRequest, { capacity }: ClusterView): boolean {
-  const templates = capacity?.podTemplates;
+  const templates = capacity.podTemplates;
   return templates !== undefined && podSets.some(({ podTemplate }) => !templates.has(`${ref.namespace}/${podTemplate}`));
 }
 
@@ -201,7 +201,7 @@ export function staleRequests({ cluster, nowMs }: Observation, policy: CapacityP
     Math.min(
       ...['Failed', 'BookingExpired'].map((type) => (isTrue(status, type) ? (conditionOf(status, type)?.sinceMs ?? Infinity) : Infinity)),
     );
-  return (cluster.capacity?.requests ?? []).filter((request) => isServed(request, policy) && nowMs - ended(request) > WEEK_MS);
+  return cluster.capacity.requests.filter((request) => isServed(request, policy) && nowMs - ended(request) > WEEK_MS);
 }
 
 /** Doubles the wait after each turn without room, up to a limit. The oldest entries are dropped first. */

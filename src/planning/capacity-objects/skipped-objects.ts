@@ -12,8 +12,8 @@ export interface SkippedObject {
 }
 
 /** In the order of the observation. */
-export function skippedObjects({ capacity = {}, workloads = [] }: Pick<ClusterView, 'capacity' | 'workloads'>): readonly SkippedObject[] {
-  const { buffers = [], requests = [] } = capacity;
+export function skippedObjects({ capacity, workloads }: Pick<ClusterView, 'capacity' | 'workloads'>): readonly SkippedObject[] {
+  const { buffers, requests } = capacity;
   return [
     ...buffers.flatMap((buffer) => skipped('CapacityBuffer', buffer.ref, problemOfBuffer(buffer))),
     ...requests.flatMap(({ ref, problem }) => skipped('ProvisioningRequest', ref, problem?.message)),

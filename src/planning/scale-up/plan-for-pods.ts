@@ -257,7 +257,7 @@ function* placeInOrder({ pods, input }: ScaleUpContext, capacity: ExistingCapaci
 
 /** Some ProvisioningRequests only check for room. */
 function mayGrow({ request, observation }: ScaleUpInput): boolean {
-  const planned = request === undefined ? undefined : observation.cluster.capacity?.requests?.find(({ ref }) => ref.uid === request.uid);
+  const planned = request === undefined ? undefined : observation.cluster.capacity.requests.find(({ ref }) => ref.uid === request.uid);
   return planned === undefined || !isCheck(planned);
 }
 

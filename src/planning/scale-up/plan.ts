@@ -74,8 +74,8 @@ function planForRequest(
   tries: TryLimits,
 ): SlicedWork<DecidedPlan> {
   const { observation, state } = input;
-  const { capacity = {} } = observation.cluster;
-  const request = capacity.requests?.find(({ ref }) => ref.uid === uid);
+  const { capacity } = observation.cluster;
+  const request = capacity.requests.find(({ ref }) => ref.uid === uid);
   return planForPods(input, {
     pods: request === undefined ? [] : (requestPods(request, capacity, observation.nowMs) ?? []),
     ignored,

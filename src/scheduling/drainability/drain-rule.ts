@@ -75,7 +75,7 @@ export interface DrainContext {
   /** `namespace/name` of every DaemonSet. undefined: unknown, and those that pods name are assumed to exist. */
   readonly daemonSets: ReadonlySet<string> | undefined;
   /** The state of other controllers. If absent, it is unknown, and they are assumed to exist. */
-  readonly owners?: OwnerStates | undefined;
+  readonly owners: OwnerStates;
   /** The pods of gangs that run, and where. */
   readonly gangs: RunningGangs;
   /** The disruption budgets that select the pod. */
@@ -91,7 +91,7 @@ export function drainContext(cluster: ClusterView, policy: DrainContext['policy'
   return {
     nowMs,
     policy,
-    daemonSets: cluster.daemonSetsUnknown === true ? undefined : new Set(cluster.daemonSets.map((set) => `${set.namespace}/${set.name}`)),
+    daemonSets: cluster.daemonSetsUnknown ? undefined : new Set(cluster.daemonSets.map((set) => `${set.namespace}/${set.name}`)),
     owners: cluster.owners,
     gangs: new RunningGangs(cluster),
     budgetsOf: (pod) => budgets.budgetsOf(pod),

@@ -126,7 +126,7 @@ export const replicaCount: DrainRule = (pod, context) => {
 };
 
 function missingOwner(pod: Pod, { owners, policy }: DrainContext): DrainVerdict | undefined {
-  if (owners === undefined || owners.size === 0) return undefined;
+  if (owners.size === 0) return undefined;
   const owner = ownerOf(pod);
   const state = owner === undefined ? undefined : owners.get(ownerKey(owner));
   if (owner === undefined || state === undefined) return undefined;

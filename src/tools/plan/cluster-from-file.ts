@@ -2,7 +2,7 @@
 import { podName } from '../../domain/ids.ts';
 import { NAMESPACE_NAME } from '../../domain/labels.ts';
 import type { Node } from '../../domain/node.ts';
-import type { ClusterView } from '../../domain/observation.ts';
+import { type ClusterView, NOT_WATCHED } from '../../domain/observation.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import type { TaintRules } from '../../domain/taints.ts';
@@ -162,30 +162,31 @@ export function clusterOf(
     disruptionBudgets: (ofKind(objects, 'PodDisruptionBudget') as readonly DisruptionBudgetJson[]).map(projectBudget).sort(byName),
     namespaces: new Map(namespaces.map(({ metadata: { name, labels } }) => [name, { ...labels, [NAMESPACE_NAME]: name }])),
     stalenessMs: 0,
-    ...podGroupsOf(objects),
-    ...(reader.pods.soft.containers === true ? autoscalersOf(objects) : {}),
+    ...NOT_WATCHED,
+    podGroups: podGroupsOf(objects),
+    verticalPodAutoscalers: reader.pods.soft.containers === true ? autoscalersOf(objects) : undefined,
   };
   for (const pod of [...view.pendingPods, ...[...view.podsByNode.values()].flat()]) reader.storage.podChanged(undefined, pod);
   const { states: owners, missing } = ownersOf({ objects, kinds }, view.podsByNode.values());
-  const unknown = missing.includes('DaemonSet') ? { daemonSetsUnknown: true as const } : {};
-  const resolved = reader.devices.resolve(reader.storage.resolve({ ...view, owners, ...unknown }));
+  const daemonSetsUnknown = missing.includes('DaemonSet');
+  const resolved = reader.devices.resolve(reader.storage.resolve({ ...view, owners, daemonSetsUnknown }));
   const cluster = new PodGroupShapes().resolve(resolved, resolved.podGroups);
   return { cluster, assumedOwnerKinds: missing, deletedPods };
 }
 
 /** Without a group in the file, each pod starts alone. */
-function podGroupsOf(objects: readonly FileObject[]): Pick<ClusterView, 'podGroups'> {
+function podGroupsOf(objects: readonly FileObject[]): ClusterView['podGroups'] {
   const groups = [
     ...ofKind(objects, 'Workload').flatMap((json) => projectWorkloadGroups(json as ObjectJson)),
     ...ofKind(objects, 'PodGroup').flatMap((json) => projectPodGroup(json as ObjectJson)),
   ];
-  return groups.length === 0 ? {} : { podGroups: { groups: new Map(groups) } };
+  return groups.length === 0 ? undefined : { groups: new Map(groups) };
 }
 
 /** Only where the configuration has them read. */
-function autoscalersOf(objects: readonly FileObject[]): Pick<ClusterView, 'verticalPodAutoscalers'> {
+function autoscalersOf(objects: readonly FileObject[]): ClusterView['verticalPodAutoscalers'] {
   const all = ofKind(objects, 'VerticalPodAutoscaler').map((json) => projectVerticalPodAutoscaler(json as ObjectJson));
-  return { verticalPodAutoscalers: byTarget(all) };
+  return byTarget(all);
 }
 
 /** A file has no history: a ready node counts as ready for long. */

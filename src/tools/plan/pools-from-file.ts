@@ -50,7 +50,7 @@ export function cloudOf(pools: readonly PoolSpec[], cluster: ClusterView, common
 
 /** The DaemonSet pods of new nodes, for a file without DaemonSets. */
 export function daemonsOf(pools: readonly PoolSpec[], { nodes, podsByNode, daemonSetsUnknown }: ClusterView): readonly DaemonSet[] {
-  if (daemonSetsUnknown !== true) return [];
+  if (!daemonSetsUnknown) return [];
   const poolOf = poolFinder(pools);
   return pools.flatMap(({ name }) => {
     const exemplary = exemplaryOf([...nodes.values()].filter((node) => poolOf(node) === name));

@@ -8,6 +8,7 @@ import type {
   VolumeClaimJson,
   VolumeObjectJson,
 } from '../../../src/kubernetes/api/core-json.ts';
+import { NOT_WATCHED } from '../../../src/domain/observation.ts';
 import { ReflectedCluster } from '../../../src/kubernetes/views/cluster-tables.ts';
 import type { ClaimRepair } from '../../../src/domain/volumes.ts';
 import type { FitReason } from '../../../src/domain/reasons.ts';
@@ -85,7 +86,7 @@ function clusterOf(objects: Objects) {
   const snapshot = new ClusterSnapshot({ names });
   /** Why each node refuses the pod. */
   const refusals = (name: string, trouble?: string): Readonly<Record<string, readonly FitReason[]>> => {
-    const view = { ...cluster.views(trouble === undefined ? {} : { volumes: trouble }), stalenessMs: 0 };
+    const view = { ...NOT_WATCHED, ...cluster.views(trouble === undefined ? {} : { volumes: trouble }), stalenessMs: 0 };
     snapshot.sync(view);
     const found = [...view.pendingPods, ...[...view.podsByNode.values()].flat()].find((each) => each.name === name);
     if (found === undefined) throw new Error(`no pod ${name}`);

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ObjectJson } from '../../../src/kubernetes/api/core-json.ts';
 import { ReflectedCluster } from '../../../src/kubernetes/views/cluster-tables.ts';
+import { NOT_WATCHED } from '../../../src/domain/observation.ts';
 import type { FitReason } from '../../../src/domain/reasons.ts';
 import { attachResource, ResourceNames } from '../../../src/domain/resources.ts';
 import { AZURE_DISK_DRIVER } from '../../../src/domain/volumes.ts';
@@ -51,7 +52,11 @@ function worldWith(slots: number, stored: readonly ReturnType<typeof bound>[], p
   for (const each of stored) for (const [resource, object] of Object.entries(each)) tableOf(resource)?.put(object);
   for (const each of pods) tableOf('pods')?.put(each);
   const snapshot = new ClusterSnapshot({ names });
-  const view = (trouble?: string) => ({ ...cluster.views(trouble === undefined ? {} : { volumes: trouble }), stalenessMs: 0 });
+  const view = (trouble?: string) => ({
+    ...NOT_WATCHED,
+    ...cluster.views(trouble === undefined ? {} : { volumes: trouble }),
+    stalenessMs: 0,
+  });
   const check = (name: string, node: string, trouble?: string): readonly FitReason[] => {
     const seen = view(trouble);
     snapshot.sync(seen);

@@ -1,5 +1,6 @@
 /** Drivers that say where they have room: CSIDriver with `storageCapacity`, and CSIStorageCapacity objects. */
 import { describe, expect, it } from 'vitest';
+import { NOT_WATCHED } from '../../../src/domain/observation.ts';
 import { ReflectedCluster, type Troubles } from '../../../src/kubernetes/views/cluster-tables.ts';
 import { projectStorageClass } from '../../../src/kubernetes/projection/storage.ts';
 import { ResourceNames } from '../../../src/domain/resources.ts';
@@ -52,7 +53,7 @@ function judged(objects: Readonly<Record<string, readonly Json[]>>, troubles: Tr
     const table = cluster.sources().find((source) => source.resource === resource)?.table;
     for (const item of items) table?.put(item);
   }
-  const view = { ...cluster.views(troubles), stalenessMs: 0 };
+  const view = { ...NOT_WATCHED, ...cluster.views(troubles), stalenessMs: 0 };
   const snapshot = new ClusterSnapshot({ names });
   snapshot.sync(view);
   const [waiting] = view.pendingPods;

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { NO_CAPACITY_OBJECTS } from '../../../src/domain/capacity-objects.ts';
 import { publishObservation } from '../../../src/observers/metrics/loop-metrics.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
 import { aCluster, aGroup, anInstance, aNode, anObservation, aPod, aRef, aShape } from '../../support/builders.ts';
@@ -38,7 +39,7 @@ it('verdicts of pods stand while a request for capacity has its turn, and go wit
     parameters: {},
   }));
   const podTemplates = new Map([['default/big', { namespace: 'default', name: 'big', generation: 1, shape: aShape({ cpu: '97' }) }]]);
-  stage.cluster.observe = (nowMs) => ({ ...observe(nowMs), capacity: { requests, podTemplates } });
+  stage.cluster.observe = (nowMs) => ({ ...observe(nowMs), capacity: { ...NO_CAPACITY_OBJECTS, requests, podTemplates } });
   const counted = async (): Promise<readonly unknown[]> => {
     const { rounds } = await stage.runOnce();
     await stage.clock.advance(1000);

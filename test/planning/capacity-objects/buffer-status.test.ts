@@ -4,7 +4,7 @@ import { projectBuffer, projectPodTemplate } from '../../../src/kubernetes/proje
 import { projectResourceQuota, quotaUseOf, type ResourceQuotaJson } from '../../../src/kubernetes/projection/resource-quotas.ts';
 import { Shapes } from '../../../src/kubernetes/projection/pod-shape.ts';
 import type { PodSpecJson } from '../../../src/kubernetes/api/core-json.ts';
-import type { CapacityObjects } from '../../../src/domain/capacity-objects.ts';
+import { type CapacityObjects, NO_CAPACITY_OBJECTS } from '../../../src/domain/capacity-objects.ts';
 import { quotaAllowances, bufferStatus } from '../../../src/planning/capacity-objects/buffer-status.ts';
 import { resourceNames as names, START_MS } from '../../support/builders.ts';
 
@@ -32,6 +32,7 @@ function objects(
   const template = (namespace: string) =>
     projectPodTemplate({ metadata: { name: 'web', namespace, generation: 1 }, template: { spec } }, shapes, names);
   return {
+    ...NO_CAPACITY_OBJECTS,
     buffers,
     resourceQuotas: quotas,
     podTemplates: new Map(['team', 'other'].map((namespace) => [`${namespace}/web`, template(namespace)])),

@@ -1,6 +1,12 @@
 /** Buffers: how large, when they count, and what their room does to scale-up and scale-down. */
 import { describe, expect, it } from 'vitest';
-import type { CapacityBuffer, CapacityObjects, CapacityStatus, StatusCondition } from '../../../src/domain/capacity-objects.ts';
+import {
+  type CapacityBuffer,
+  type CapacityObjects,
+  type CapacityStatus,
+  NO_CAPACITY_OBJECTS,
+  type StatusCondition,
+} from '../../../src/domain/capacity-objects.ts';
 import type { AssumedPod } from '../../../src/domain/plan.ts';
 import { buffersWithoutScaleUpEvents } from '../../../src/planning/explain/scale-up-events.ts';
 import { bufferPods, bufferSize, readyBuffers } from '../../../src/planning/capacity-objects/buffer-pods.ts';
@@ -37,6 +43,7 @@ function aBuffer(change: Partial<CapacityBuffer> = {}): CapacityBuffer {
 function objects(buffer: CapacityBuffer, { cpu = '1', generation = 1, replicas = 11 } = {}): CapacityObjects {
   const shape = aShape({ cpu, memory: '1Gi' });
   return {
+    ...NO_CAPACITY_OBJECTS,
     buffers: [buffer],
     podTemplates: new Map([['default/shape', { namespace: 'default', name: 'shape', generation, shape }]]),
     scalables: new Map([

@@ -1,9 +1,10 @@
 /** Requests for capacity: whose turn it is, what a turn finds, what is held after it, and how each ends. */
 import { describe, expect, it } from 'vitest';
 import {
-  conditionOf,
   type CapacityObjects,
   type CapacityStatus,
+  conditionOf,
+  NO_CAPACITY_OBJECTS,
   type ProvisioningRequest,
   type StatusCondition,
 } from '../../../src/domain/capacity-objects.ts';
@@ -80,6 +81,7 @@ interface Setting {
 function observe({ requests, nodes = 1, pods = [], max = 10, nowMs = START_MS, groups }: Setting) {
   const shape = aShape({ cpu: '3', memory: '1Gi' });
   const capacity: CapacityObjects = {
+    ...NO_CAPACITY_OBJECTS,
     requests,
     podTemplates: new Map([['default/big', { namespace: 'default', name: 'big', generation: 1, shape }]]),
   };
@@ -273,8 +275,7 @@ describe('what is granted', () => {
   it('a template that goes while its room is held ends the booking; templates that cannot be read end nothing', () => {
     const of = (request: ProvisioningRequest, templates: CapacityObjects['podTemplates']) => {
       const observation = observe({ requests: [request] });
-      const { podTemplates: _there, ...capacity } = observation.cluster.capacity ?? {};
-      const known = templates === undefined ? capacity : { ...capacity, podTemplates: templates };
+      const known = { ...observation.cluster.capacity, podTemplates: templates };
       return words(statusOverTime(request, { ...observation, cluster: { ...observation.cluster, capacity: known } }, on)).at(-1);
     };
     const held = aRequest('r', { status: said(is('Accepted'), is('Provisioned', START_MS - 2 * MINUTE)) });

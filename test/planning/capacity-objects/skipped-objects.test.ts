@@ -1,6 +1,11 @@
 /** Objects that ask for more than any cluster has: they are skipped before anything is made for them, an event names them, others count. */
 import { describe, expect, it } from 'vitest';
-import type { CapacityBuffer, CapacityObjects, ProvisioningRequest } from '../../../src/domain/capacity-objects.ts';
+import {
+  type CapacityBuffer,
+  type CapacityObjects,
+  NO_CAPACITY_OBJECTS,
+  type ProvisioningRequest,
+} from '../../../src/domain/capacity-objects.ts';
 import type { AutoscalerEvent } from '../../../src/domain/ports/records.ts';
 import { skippedObjectEvents } from '../../../src/observers/events/skipped-objects.ts';
 import { bufferPods, bufferSize, readyBuffers } from '../../../src/planning/capacity-objects/buffer-pods.ts';
@@ -54,7 +59,7 @@ describe('a buffer whose status asks for 2,000,000,000 pods', () => {
     'makes none for %d, and another buffer still gets its room',
     (replicas) => {
       const buffers = [buffer('huge', {}, replicas), buffer('small', {}, 2)];
-      expect(bufferPods(readyBuffers({ buffers, podTemplates }), START_MS).map(({ name }) => name)).toEqual([
+      expect(bufferPods(readyBuffers({ ...NO_CAPACITY_OBJECTS, buffers, podTemplates }), START_MS).map(({ name }) => name)).toEqual([
         'capacity-buffer-small-0',
         'capacity-buffer-small-1',
       ]);
@@ -69,7 +74,7 @@ describe('a buffer whose status asks for 2,000,000,000 pods', () => {
     const scalables = new Map([
       ['Deployment.apps/default/web', { kind: 'Deployment', apiGroup: 'apps', namespace: 'default', name: 'web', replicas: HUGE, shape }],
     ]);
-    const size = bufferSize(buffer('huge', change), { podTemplates, scalables }, resourceNames);
+    const size = bufferSize(buffer('huge', change), { ...NO_CAPACITY_OBJECTS, podTemplates, scalables }, resourceNames);
     expect('problem' in size ? size.problem : 'none').toMatch(/^spec asks for \d+ pods, and a cluster has at most 150000$/);
   });
 
@@ -103,8 +108,8 @@ describe('a buffer whose status asks for 2,000,000,000 pods', () => {
 describe('buffers that together ask for more than a cluster has', () => {
   it('get pods up to the limit of injection, and none is made beyond it', () => {
     const buffers = Array.from({ length: 2 }, (_none, at) => buffer(`b-${at}`, {}, 150_000));
-    expect(bufferPods(readyBuffers({ buffers, podTemplates }), START_MS, 3)).toHaveLength(3);
-    expect(bufferPods(readyBuffers({ buffers, podTemplates }), START_MS)).toHaveLength(150_000);
+    expect(bufferPods(readyBuffers({ ...NO_CAPACITY_OBJECTS, buffers, podTemplates }), START_MS, 3)).toHaveLength(3);
+    expect(bufferPods(readyBuffers({ ...NO_CAPACITY_OBJECTS, buffers, podTemplates }), START_MS)).toHaveLength(150_000);
   });
 });
 

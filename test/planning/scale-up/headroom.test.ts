@@ -1,7 +1,7 @@
 /** Headroom: which pods each amount stands for, and what they do to plans of growth and of removal. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { CapacityObjects } from '../../../src/domain/capacity-objects.ts';
+import { type CapacityObjects, NO_CAPACITY_OBJECTS } from '../../../src/domain/capacity-objects.ts';
 import { defaultPieces, type Headroom } from '../../../src/domain/headroom.ts';
 import type { PodShape } from '../../../src/domain/pod.ts';
 import { CPU, MEMORY } from '../../../src/domain/resources.ts';
@@ -43,7 +43,10 @@ function pool(id: string, headroom: readonly Headroom[], rest: GroupOptions = {}
 
 const node = (name: string, of = 'a') => aNode({ name, cpu: '4', memory: '16Gi', labels: ofPool(of) });
 const shape = aShape({ cpu: '2', memory: '1Gi' });
-const web: CapacityObjects = { scalables: new Map([['Deployment.apps/default/web', { ...WEB, replicas: 3, shape }]]) };
+const web: CapacityObjects = {
+  ...NO_CAPACITY_OBJECTS,
+  scalables: new Map([['Deployment.apps/default/web', { ...WEB, replicas: 3, shape }]]),
+};
 
 function webPod(name: string, cpu: string, createdAtMs: number, of = 'web', more: Partial<PodShape> = {}) {
   const labels = { app: 'web', 'pod-template-hash': '7f9c' };

@@ -1,5 +1,6 @@
 /** `plan --dump` answers with the very decision that the daemon took, at whatever moment it was dumped. */
 import { describe, expect, it } from 'vitest';
+import { NO_CAPACITY_OBJECTS } from '../../../src/domain/capacity-objects.ts';
 import { AutoscalerError } from '../../../src/lib/errors.ts';
 import { podName } from '../../../src/domain/ids.ts';
 import { dumpRecord } from '../../../src/loop/replay/dump.ts';
@@ -109,7 +110,7 @@ describe('plan --dump', () => {
     const ref = aRef('ProvisioningRequest', 'train');
     const className = 'best-effort-atomic-scale-up.autoscaling.x-k8s.io';
     const request = { ref, status: { conditions: [] }, className, podSets: [{ podTemplate: 'big', count: 2 }], parameters: {} };
-    const capacity = { requests: [request], podTemplates };
+    const capacity = { ...NO_CAPACITY_OBJECTS, requests: [request], podTemplates };
     const observation = anObservation([aGroup({ id: 'a', target: 0 })], { ...aCluster(), capacity });
     const policy = { ...quick, capacity: aCapacityPolicy({ requests: true }) };
     const turn = { uid: ref.uid, granted: [] };

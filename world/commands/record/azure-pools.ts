@@ -3,7 +3,7 @@ import { failureReason } from '../../../src/azure/arm/errors.ts';
 import type { Config } from '../../../src/config/types/config.ts';
 import type { NodeGroup } from '../../../src/domain/node-group.ts';
 import { zonePart } from '../../../src/domain/node-template.ts';
-import type { ClusterView } from '../../../src/domain/observation.ts';
+import { type ClusterView, NOT_WATCHED } from '../../../src/domain/observation.ts';
 import type { PriceTable } from '../../../src/domain/quotas-and-prices.ts';
 import type { Clock } from '../../../src/lib/clock.ts';
 import { defined } from '../../../src/lib/defined.ts';
@@ -24,6 +24,7 @@ const NO_CLUSTER: ClusterView = {
   disruptionBudgets: [],
   namespaces: new Map(),
   stalenessMs: 0,
+  ...NOT_WATCHED,
 };
 /** Prices are read one size after another, in the background. A size may have none. */
 const MOST_PRICES_MS = 60_000;

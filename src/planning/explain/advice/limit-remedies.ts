@@ -20,7 +20,7 @@ export function remediesForStop(skip: SkipReason, input: CandidateInput): Remedi
       return [[[(nodes) => ({ kind: 'raise-azure-quota', quota, from, to: used + needs * nodes }), 2]]];
     }
     case 'capacity-quota':
-      return remediesForQuotas(skip, observation.cluster.capacity?.quotas ?? []);
+      return remediesForQuotas(skip, observation.cluster.capacity.quotas);
     case 'atomic-limit':
       return remediesForAtomicLimit(skip, input);
     default:

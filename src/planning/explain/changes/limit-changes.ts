@@ -76,8 +76,7 @@ export const LIMIT_CHANGES = {
     },
     apply: (world, { quota, resource, to }) =>
       withCluster(world, ({ capacity }) => {
-        if (capacity === undefined) return {};
-        const quotas = (capacity.quotas ?? []).map((each) =>
+        const quotas = capacity.quotas.map((each) =>
           each.ref.name === quota ? { ...each, limits: { ...each.limits, [resource]: to } } : each,
         );
         return { capacity: { ...capacity, quotas } };

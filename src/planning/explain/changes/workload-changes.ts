@@ -195,7 +195,7 @@ function usedShare({ allocatable }: Node, pods: readonly Pod[]): number {
 
 function scaledOwners({ owners }: ClusterView, { namespace, controller = '' }: Workload, desired: number): Pick<ClusterView, 'owners'> {
   const key = controller.replace(' ', ` ${namespace}/`);
-  return owners?.has(key) === true ? { owners: new Map([...owners, [key, { exists: true, desired }]]) } : {};
+  return owners.has(key) ? { owners: new Map([...owners, [key, { exists: true, desired }]]) } : { owners };
 }
 
 function withoutPod(world: World, gone: NamedPod): World {

@@ -191,7 +191,7 @@ function copies(
   only: Placement | undefined,
   { observation, policy }: HeadroomInput,
 ): HeadroomDemand['room'] {
-  const { capacity = {} } = observation.cluster;
+  const { capacity } = observation.cluster;
   const workload = findWorkload(of, capacity);
   if (workload === undefined) {
     const unread = capacity.scalables === undefined ? ', since workloads are not watched: a restart watches them' : '';
@@ -244,7 +244,7 @@ function tolerationOf({ key, value, effect }: Taint): Toleration {
 export function allBuffers(input: HeadroomInput, demands: readonly HeadroomDemand[]): readonly ReadyBuffer[] {
   const { policy, observation } = input;
   const injects = policy.capacity.bufferInjection;
-  const objects = injects ? readyBuffers(observation.cluster.capacity ?? {}).filter((buffer) => !isExpendable(buffer, policy.scaleUp)) : [];
+  const objects = injects ? readyBuffers(observation.cluster.capacity).filter((buffer) => !isExpendable(buffer, policy.scaleUp)) : [];
   const ofPools = demands.filter(({ group }) => group !== undefined).flatMap(bufferOf);
   const ofCluster = demands.filter(({ group }) => group === undefined).flatMap(bufferOf);
   const others = withoutHeld(objects, heldCopies(ofPools));

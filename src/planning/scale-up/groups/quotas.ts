@@ -40,7 +40,7 @@ interface QuotaRoomInput {
 /** What is left beside present nodes and nodes on their way. The cloud counts these itself, and they are no nodes of the plan. */
 export function quotaRoomBeside(upcoming: Iterable<CountedNode>, { observation, policy, names }: QuotaRoomInput): QuotaRoom {
   const { cluster, cloud } = observation;
-  const ofCluster = [...clusterLimits(policy), ...quotasOfObjects(cluster.capacity?.quotas ?? [], names)];
+  const ofCluster = [...clusterLimits(policy), ...quotasOfObjects(cluster.capacity.quotas, names)];
   const coming = [...upcoming];
   const beside = ofCluster.map((quota) => {
     const used = usedByPresent(cluster.nodes, quota.usedBy) + usedByAll(coming, quota.usedBy);

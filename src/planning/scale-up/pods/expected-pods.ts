@@ -25,7 +25,7 @@ export function expectedPods(
   policy: ScaleUpPolicy,
   others: number,
 ): ExpectedPods {
-  const { workloads = [] } = cluster;
+  const { workloads } = cluster;
   if (!policy.proactive || workloads.length === 0) return NONE;
   const known = podsByController(cluster);
   const allowed = Math.min(MAX_CLUSTER_PODS, Math.max(0, policy.podInjectionLimit - others));

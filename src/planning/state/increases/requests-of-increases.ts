@@ -51,7 +51,7 @@ export function followRequests(
   { cluster, cloud, nowMs }: Observation,
 ): LoopState['increases'] {
   if (followedIncreases({ increases }).every(({ request }) => request === undefined)) return increases;
-  const present = new Set((cluster.capacity?.requests ?? []).map(({ ref }) => ref.uid));
+  const present = new Set(cluster.capacity.requests.map(({ ref }) => ref.uid));
   return withRequests(increases, (groupId, followed) => {
     const { request, answeredAtMs } = followed;
     if (request === undefined || !present.has(request.uid) || nowMs - answeredAtMs > HELD_MS) return undefined;

@@ -44,7 +44,7 @@ export function missingKinds({ file, scaleDown, observation, freesNodes }: Missi
       file.unrankedPods > 0,
       `${counted(file.unrankedPods, 'pod')} that ${file.unrankedPods === 1 ? 'names' : 'name'} one count as priority 0`,
     ],
-    ['DaemonSet', observation.cluster.daemonSetsUnknown === true, 'new nodes run the DaemonSet pods of a present node of their pool'],
+    ['DaemonSet', observation.cluster.daemonSetsUnknown, 'new nodes run the DaemonSet pods of a present node of their pool'],
   ];
   return found.flatMap(([kind, matters, effect]) => (matters && !file.kinds.has(kind) ? [{ kind, effect }] : []));
 }

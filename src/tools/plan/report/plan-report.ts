@@ -205,7 +205,7 @@ function stopsOf({ observation, state, policy: { scaleUp: prices }, currency }: 
 }
 
 function scheduledIn(input: PlanInput, forMs: number): Pick<PlanReport, 'schedule' | 'scheduleFindings'> {
-  const { scheduleFindings = [] } = input.observation.cloud;
+  const { scheduleFindings } = input.observation.cloud;
   return { schedule: schedulesIn(input, forMs), ...(scheduleFindings.length === 0 ? {} : { scheduleFindings }) };
 }
 

@@ -1,7 +1,7 @@
 /** Every fix that is advised works: the changes are made by hand, without the code that simulated them, and the plan is made again. */
 import { array, assert, boolean, constantFrom, integer, property, record, type Arbitrary } from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { CapacityObjects } from '../../../../src/domain/capacity-objects.ts';
+import { type CapacityObjects, NO_CAPACITY_OBJECTS } from '../../../../src/domain/capacity-objects.ts';
 import type { NodeGroup } from '../../../../src/domain/node-group.ts';
 import type { ScaleUpPlan } from '../../../../src/domain/plan.ts';
 import type { Pod, PodShape } from '../../../../src/domain/pod.ts';
@@ -84,7 +84,7 @@ const worlds: Arbitrary<World> = record({
 }));
 
 function teamQuota(cpu: number): CapacityObjects {
-  return { quotas: [aQuota('team', { cpu })], buffers: [], requests: [] };
+  return { ...NO_CAPACITY_OBJECTS, quotas: [aQuota('team', { cpu })] };
 }
 
 describe('a fix that is advised', () => {

@@ -33,6 +33,6 @@ describe('the devices of the next node', () => {
     ['none of a pool that is not complete', {}, [net('gpu', { isIncomplete: true })], undefined],
   ])('%s', (_what, part, commonDevices, text) => {
     const group = aGroup({ id: 'gpu', template: { ...aTemplate({ labels: { pool: 'gpu' } }), ...part } });
-    expect(describeNextDevices(group, { daemonSets: [], ...(commonDevices === undefined ? {} : { commonDevices }) })).toBe(text);
+    expect(describeNextDevices(group, { daemonSets: [], commonDevices: commonDevices ?? [] })).toBe(text);
   });
 });
