@@ -2,6 +2,7 @@
 import { podName, type NodeName } from '../../../domain/ids.ts';
 import type { ClusterView } from '../../../domain/observation.ts';
 import type { Pod } from '../../../domain/pod.ts';
+import type { SlicedWork } from '../../../lib/slices.ts';
 import { formatDuration } from '../../../lib/duration.ts';
 import { checkNodeDrain, checkPodDrain } from '../../../scheduling/drainability/drainability.ts';
 import { tryInFork } from '../../../scheduling/snapshot/snapshot.ts';
@@ -18,9 +19,13 @@ const MOST_TRIES = 8;
 type FoundSet = { readonly pods: readonly Pod[] } | { readonly why: string };
 
 /** Other pods of the node; or the pod itself, if it is resized, comes back with its new size, and no others are enough. */
-export function findSet(ask: RoomAsk, context: ScaleDownContext, unplaced: (pods: readonly Pod[]) => Pod | undefined): FoundSet {
+export function* findSet(
+  ask: RoomAsk,
+  context: ScaleDownContext,
+  unplaced: (pods: readonly Pod[]) => Pod | undefined,
+): SlicedWork<FoundSet> {
   const leaves = mustLeave(ask);
-  const others = leaves ? undefined : findOthers(ask, context, unplaced);
+  const others = leaves ? undefined : yield* findOthers(ask, context, unplaced);
   if (ask.pod.resize === undefined || (others !== undefined && 'pods' in others)) return others ?? { why: TOO_SMALL };
   const itself = findItself(ask, context, unplaced);
   if ('pods' in itself) return itself;
@@ -55,7 +60,7 @@ function noSizeFor({ verticalPodAutoscalers }: ClusterView): string {
 }
 
 /** The fewest pods that are enough, may be moved together, and have places by `unplaced`, which names one that has none. */
-function findOthers(ask: RoomAsk, context: ScaleDownContext, unplaced: (pods: readonly Pod[]) => Pod | undefined): FoundSet {
+function* findOthers(ask: RoomAsk, context: ScaleDownContext, unplaced: (pods: readonly Pod[]) => Pod | undefined): SlicedWork<FoundSet> {
   const drain = context.drainOn(ask.node.name);
   const { nowMs } = context.observation;
   const { minPodAgeMs } = context.policy.repack;
@@ -72,6 +77,7 @@ function findOthers(ask: RoomAsk, context: ScaleDownContext, unplaced: (pods: re
   for (let tries = 0; tries < MOST_TRIES; tries++) {
     const pods = fewestPods(movable, short);
     if (pods === undefined) break;
+    yield;
     const { blocker } = checkNodeDrain(pods, drain);
     // guard: no pod is moved to make room before it has a place
     const without = blocker === undefined ? unplaced(pods) : pods.find((pod) => podName(pod) === blocker.pod);

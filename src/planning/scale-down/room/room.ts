@@ -36,7 +36,7 @@ const MOST_NODES_PER_HOUR = 5;
 const MOST_LOOKS = 5;
 /** If more pods of one node wait, only these are said to. */
 const MOST_NAMED = 3;
-/** Pools that are tried for one pod. If there are more, other loops begin with others. */
+/** Pools that one plan simulates a new node of. If there are more, other loops begin with others. */
 const MOST_POOLS = 10;
 
 export interface RoomInput {
@@ -89,7 +89,7 @@ export function* planRoom(input: RoomInput): SlicedWork<RoomDecision> {
   if (![...context.groups.values()].some((group) => optionsOf(group, context.policy).makeRoom))
     return { rooms: memory.rooms.size === 0 ? memory.rooms : rooms, move: undefined, increase: undefined };
   const refusal = reasonToLeaveAll(context);
-  const search: RoomSearch = { left: MOST_LOOKS, made: undefined, pools: undefined };
+  const search: RoomSearch = { left: MOST_LOOKS, made: undefined, pools: undefined, poolsLeft: MOST_POOLS };
   for (const [name, asks] of asksInTurn(context)) {
     const room = rooms.get(name) ?? NO_ROOM;
     const found: Found[] = [];
@@ -128,6 +128,8 @@ interface RoomSearch {
   made: Made | undefined;
   /** Those that could grow, by name. undefined: no pod has needed one. */
   pools: readonly GrowablePool[] | undefined;
+  /** How many of them may still be simulated. */
+  poolsLeft: number;
 }
 
 interface Looking {
@@ -140,7 +142,6 @@ function* lookAt(ask: RoomAsk, room: NodeRoom, looking: Looking): SlicedWork<Fou
   const { input, search } = looking;
   if (search.made !== undefined || search.left === 0) return { why: 'another pod comes first' };
   search.left -= 1;
-  yield;
   const found = yield* withForkInSlices(input.context.snapshot, () => roomOn(ask, room, looking));
   if (isMade(found)) search.made = found;
   return found;
@@ -241,36 +242,43 @@ function* roomOn(ask: RoomAsk, room: NodeRoom, { input, search }: Looking): Slic
   for (const name of [...plan.removals.map(({ node }) => node), ask.node.name]) destinations.delete(name);
   // guard: no pod is moved to make room to a place that a pod of a draining node needs
   placePodsOfDrainingNodes(context, destinations);
-  const now = findSet(ask, context, (pods) => placedOn(ask, pods, context, destinations));
+  const now = yield* findSet(ask, context, (pods) => placedOn(ask, pods, context, destinations));
   if ('pods' in now) return { move: moveOf(ask, { pods: now.pods, before: room }, context), increase: undefined };
   const coming = room.added;
   if (coming !== undefined)
     return { why: inFlight(context.state, coming) === undefined ? now.why : `a node of pool ${coming} is on its way for its pods` };
   search.pools ??= growablePools(context, input.names, 'all').toSorted(compareBy(({ group }) => group.id));
-  const increase = yield* requestFor(ask, destinations, { pools: search.pools, context });
+  const able = search.pools.filter((pool) => couldHold(pool, ask) && inFlight(context.state, pool.group.id) === undefined);
+  const increase = yield* requestFor(ask, destinations, { able, search, context });
   return increase === undefined ? now : { move: undefined, increase: { increase, asked: { node: ask.node.name, before: room } } };
 }
 
 interface PoolsToTry {
-  readonly pools: readonly GrowablePool[];
+  /** Pools that could help. */
+  readonly able: readonly GrowablePool[];
+  readonly search: RoomSearch;
   readonly context: ScaleDownContext;
 }
 
 /** One new node of the first pool that holds the pods beside present nodes. */
-function* requestFor(ask: RoomAsk, destinations: ReadonlySet<NodeName>, { pools, context }: PoolsToTry): SlicedWork<Increase | undefined> {
-  const able = pools.filter((pool) => couldHold(pool, ask) && inFlight(context.state, pool.group.id) === undefined);
+function* requestFor(
+  ask: RoomAsk,
+  destinations: ReadonlySet<NodeName>,
+  { able, search, context }: PoolsToTry,
+): SlicedWork<Increase | undefined> {
   const inTurn = able.length > MOST_POOLS ? rotate(able, context.observation.loopId % able.length) : able;
-  for (const pool of inTurn.slice(0, MOST_POOLS)) {
+  for (const pool of inTurn) {
+    if (search.poolsLeft === 0) break;
+    search.poolsLeft -= 1;
     const { id, target } = pool.group;
     if (!target.known) continue;
-    yield;
     const holds = (pods: readonly Pod[]): Pod | undefined =>
       tryInFork(
         context.snapshot,
         () => placedOn(ask, pods, context, new Set([...destinations, ...addNewNodes(pool, 1, context.snapshot)])),
         () => false,
       );
-    if (!('pods' in findSet(ask, context, holds))) continue;
+    if (!('pods' in (yield* findSet(ask, context, holds)))) continue;
     const { value: from, version } = target;
     return { group: id, from, to: from + 1, version, pods: [], cause: 'make-room' };
   }
