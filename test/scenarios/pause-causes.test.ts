@@ -149,4 +149,7 @@ it.each([
   if (direction !== undefined) world.world.cluster.apply(pauseOf(world, direction));
   await world.advance(10 * MINUTE);
   expect(capacity(world, 'alpha')).toBe(left);
+  if (direction === undefined) return;
+  world.world.cluster.remove(pauseOf(world, direction));
+  await world.until('the capacity is given back', () => capacity(world, 'alpha') === 1, 2 * MINUTE);
 });

@@ -27,10 +27,10 @@ export interface UndoDeps {
   readonly writable: (group: RegisteredGroup) => RegisteredGroup | string;
 }
 
-/** `again`: the reason may pass. `over`: there is nothing to undo, or it is not ours to undo. */
+/** `again`: the reason may pass; `held`: it may last, and it does not count as a check. `over`: nothing is left to undo, or it is not ours to undo. */
 type Verdict =
   | { readonly kind: 'write'; readonly set: ScaleSetRow; readonly to: number; readonly listed: number }
-  | { readonly kind: 'again' | 'over'; readonly reason: string };
+  | { readonly kind: 'again' | 'held' | 'over'; readonly reason: string };
 
 type Ended = Verdict | { readonly kind: 'written' };
 
@@ -58,9 +58,11 @@ export class UnfilledIncreaseUndo {
     const { clock, closing, log } = this.#deps.writes;
     let last: Ended = { kind: 'again', reason: 'it has not been checked yet' };
     try {
-      for (let check = 0; check < CHECKS && last.kind === 'again'; check++) {
+      for (let check = 0; check < CHECKS && (last.kind === 'again' || last.kind === 'held');) {
         await clock.sleep(check === 0 ? FIRST_CHECK_MS : NEXT_CHECK_MS, closing);
         last = await this.#check(group, increase);
+        // A pause may last for days, and what Azure could not fill is there after it, too.
+        if (last.kind !== 'held') check += 1;
       }
     } catch (thrown) {
       const error = asAutoscalerError(thrown);
@@ -94,9 +96,10 @@ export class UnfilledIncreaseUndo {
   #checkOurs(group: RegisteredGroup, increase: OwnIncrease): Verdict | undefined {
     const { inventory, ownWrites, clock } = this.#deps.writes;
     if (!ownWrites.increases.isLast(group.key, increase)) return { kind: 'over', reason: 'a later increase replaced it' };
+    if (!inventory.registration().groups.has(group.key)) return { kind: 'over', reason: 'its node group is gone' };
     if (inventory.changes.inFlight(group.key) > 0) return { kind: 'again', reason: 'another change of ours is in progress' };
     const writable = this.#deps.writable(group);
-    if (typeof writable === 'string') return { kind: 'again', reason: writable };
+    if (typeof writable === 'string') return { kind: 'held', reason: writable };
     const held = ownWrites.increaseHeldReason(group.key, clock.monotonic());
     return held === undefined ? undefined : { kind: 'again', reason: describeBlock(held) };
   }
