@@ -50,6 +50,14 @@ describe('pause', () => {
     expect(Object.keys(dataOf(set) ?? {})).toHaveLength(4);
   });
 
+  it('means the same pool in any letter case, as the daemon does', async () => {
+    const { set, run } = await stage();
+    await run('pause mixed/standard_d4s_v5 --for 8h');
+    await run('pause mixed/Standard_D4s_v5 --for 1h');
+    expect(dataOf(set)).toEqual({ 'mixed.Standard_D4s_v5': expect.stringContaining(`until=${at(START_MS + 1_000 + HOUR)}`) });
+    expect((await run('resume MIXED.standard_D4s_v5')).out).toBe('Nothing is paused.\n');
+  });
+
   it('lists what is paused, what cannot be read, and not what is over; labels and other entries stay', async () => {
     const { set, run } = await stage();
     const data = { old: `until=${at(START_MS)}`, odd: 'for=2h', half: `until=${at(START_MS + HOUR)} direction=up` };
@@ -98,7 +106,7 @@ describe('pause', () => {
     set.cluster.control.failNext(10, 403, { resource: 'configmaps' });
     const { code, err } = await run('pause gpu --for 2h');
     expect(code).toBe(1);
-    expect(err).toContain('You have no right to change the ConfigMap kube-system/aks-autoscaler-pause. A Role grants it:');
+    expect(err).toContain('You have no right to read the ConfigMap kube-system/aks-autoscaler-pause. A Role grants it:');
   });
 });
 

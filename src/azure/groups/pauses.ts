@@ -1,6 +1,6 @@
 /** Pauses as blocks of node groups. Must not know where the entries come from. */
 import type { ChangeBlock, IncreaseBlock, PausedBlock, RemovalBlock } from '../../domain/group-blocks.ts';
-import { CLUSTER_KEY, type Pause, type Pauses, type UnreadablePause } from '../../domain/ports/pauses.ts';
+import { CLUSTER_KEY, isSamePool, type Pause, type Pauses, type UnreadablePause } from '../../domain/ports/pauses.ts';
 
 /** What pauses are against in one group. undefined: nothing. */
 export interface PauseBlocks {
@@ -51,11 +51,7 @@ export function entriesWithoutGroup(
 
 /** A pool of type VirtualMachines is named as a whole, or one of its sizes with a full stop: a key cannot contain a slash. */
 function isOf({ pool }: Pick<Pause, 'pool'>, names: readonly string[]): boolean {
-  return pool === undefined || names.some((name) => foldedKey(name) === foldedKey(pool));
-}
-
-function foldedKey(name: string): string {
-  return name.toLowerCase().replaceAll('/', '.');
+  return pool === undefined || names.some((name) => isSamePool(name, pool));
 }
 
 function unreadableBlock(broken: UnreadablePause): RemovalBlock {

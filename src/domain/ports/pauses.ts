@@ -42,6 +42,15 @@ export const NO_PAUSES: Pauses = Object.freeze({ pauses: [], unreadable: [] });
 /** The entry for every node group. No pool and no scale set can have this name, since neither may begin with an underscore. */
 export const CLUSTER_KEY = '_cluster';
 
+/** Whether entries of these names are about the same pool or node group. A key of a ConfigMap has a full stop in place of a slash. */
+export function isSamePool(one: string, other: string): boolean {
+  return foldedKey(one) === foldedKey(other);
+}
+
+function foldedKey(name: string): string {
+  return name.toLowerCase().replaceAll('/', '.');
+}
+
 /** What people asked not to be changed. Answers from memory and never throws. */
 export interface PauseReader {
   /** As last read, however old that is. Entries that are over are among them. */

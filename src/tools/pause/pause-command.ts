@@ -6,7 +6,7 @@ import { parseDurationMs } from '../../lib/duration.ts';
 import { configError } from '../../lib/errors.ts';
 import { EXIT_OK, type Terminal } from '../../cli/process/process.ts';
 import { wrongArguments } from '../../cli/process/wrong-arguments.ts';
-import { keyOf, nowMs, printPauses, SOURCE_HELP, SOURCE_OPTIONS, withEntries } from './pause-source.ts';
+import { keyOf, keysOf, nowMs, printPauses, SOURCE_HELP, SOURCE_OPTIONS, withEntries } from './pause-source.ts';
 
 const HELP = `Keep the autoscaler from changing a pool, or every pool, for a while. The pause ends by itself.
 It is an entry of a ConfigMap: it also holds for a daemon that starts later, and can be written with kubectl.
@@ -56,8 +56,12 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
     printPauses(await withEntries(values, terminal, (entries, signal) => entries.read(signal)), values, terminal);
     return EXIT_OK;
   }
-  const entry = { [keyOf(pool)]: entryOf(values, terminal) };
-  const after = await withEntries(values, terminal, (entries, signal) => entries.change(entry, signal));
+  const key = keyOf(pool);
+  const text = entryOf(values, terminal);
+  const after = await withEntries(values, terminal, async (entries, signal) => {
+    const former = keysOf(key, await entries.read(signal)).map((each) => [each, null] as const);
+    return entries.change({ ...Object.fromEntries(former), [key]: text }, signal);
+  });
   printPauses(after, values, terminal);
   return EXIT_OK;
 }

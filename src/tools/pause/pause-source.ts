@@ -1,6 +1,6 @@
 /** Where the commands about pauses find them, and what they print of them. Must not know which entries are changed. */
 import { join } from 'node:path';
-import { CLUSTER_KEY, type Pauses } from '../../domain/ports/pauses.ts';
+import { CLUSTER_KEY, isSamePool, type Pauses } from '../../domain/ports/pauses.ts';
 import { openPauseEntries, type PauseEntries } from '../../kubernetes/writes/pause-entries.ts';
 import { PAUSES_SUFFIX, projectPauses } from '../../kubernetes/projection/pauses.ts';
 import { formatDuration } from '../../lib/duration.ts';
@@ -58,6 +58,11 @@ export function keyOf(pool: string | undefined): string {
   const key = pool.replaceAll('/', '.');
   if (!/^[A-Za-z0-9][-._A-Za-z0-9]{0,99}$/.test(key)) throw configError(`"${pool}" is not the name of a pool.`);
   return key;
+}
+
+/** The keys of the entries that are about the same pool: people write names in other letter case. */
+export function keysOf(key: string, entries: Readonly<Record<string, string>>): readonly string[] {
+  return Object.keys(entries).filter((each) => isSamePool(each, key));
 }
 
 /** The time by which pauses are counted. */

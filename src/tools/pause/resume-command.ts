@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import { configError } from '../../lib/errors.ts';
 import { EXIT_OK, type Terminal } from '../../cli/process/process.ts';
 import { wrongArguments } from '../../cli/process/wrong-arguments.ts';
-import { keyOf, printPauses, SOURCE_HELP, SOURCE_OPTIONS, type SourceValues, withEntries } from './pause-source.ts';
+import { keyOf, keysOf, printPauses, SOURCE_HELP, SOURCE_OPTIONS, type SourceValues, withEntries } from './pause-source.ts';
 
 const HELP = `End a pause before its time.
 
@@ -37,8 +37,10 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
 /** `which`: undefined means all. @returns what is left. */
 function endPauses(which: string | undefined, values: SourceValues, terminal: Terminal): Promise<Readonly<Record<string, string>>> {
   return withEntries(values, terminal, async (entries, signal) => {
-    const keys = which === undefined ? Object.keys(await entries.read(signal)) : [which];
-    return keys.length === 0 ? {} : entries.change(Object.fromEntries(keys.map((key) => [key, null])), signal);
+    const present = await entries.read(signal);
+    const keys = which === undefined ? Object.keys(present) : keysOf(which, present);
+    if (keys.length === 0) return present;
+    return entries.change(Object.fromEntries(keys.map((key) => [key, null])), signal);
   });
 }
 
