@@ -70,6 +70,7 @@ describe('a reimage', () => {
     { status: 403, code: 'AuthorizationFailed', outcome: { kind: 'refused' } },
     { status: 404, code: 'InstanceIdsListContainsInvalidInstanceIds', outcome: { kind: 'failed', error: { kind: 'unavailable' } } },
     { status: 409, code: 'OperationNotAllowed', outcome: { kind: 'failed' } },
+    { status: 429, code: 'TooManyRequests', outcome: { kind: 'failed', error: { kind: 'throttled' } } },
   ])('that Azure answers with $status is sent once, and the group may grow', async ({ status, code, outcome }) => {
     const m = await started();
     m.arm.control.addFault(refusing(status, code));

@@ -7,7 +7,17 @@ import type { Log } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 
 /** A closed set, used as a metric label. */
-type WithheldKind = 'increase' | 'delete-instances' | 'taint' | 'untaint' | 'evict' | 'event' | 'status' | 'delete-object' | 'nominate';
+type WithheldKind =
+  | 'increase'
+  | 'delete-instances'
+  | 'reimage-instance'
+  | 'taint'
+  | 'untaint'
+  | 'evict'
+  | 'event'
+  | 'status'
+  | 'delete-object'
+  | 'nominate';
 
 export interface WithheldWrite {
   readonly kind: WithheldKind;

@@ -8,6 +8,7 @@ import type { BudgetedRemoval } from '../../domain/loop-state.ts';
 import type { ClusterView } from '../../domain/observation.ts';
 import type { Removal } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
+import { conditionText } from '../../domain/repack.ts';
 import type { ScaleDownPolicy } from '../../domain/policy.ts';
 import type { OwnerReader, ReadNode } from '../../domain/ports/cluster.ts';
 import { lostTaintReason } from '../../domain/deletion-owner.ts';
@@ -151,6 +152,9 @@ export function recheckRemoval(input: RecheckInput): RecheckResult {
   if (coming !== undefined) return refuse(`pod ${podName(coming)} is about to run on the node`);
   // guard: a node that recovered is not removed as unready
   if (removal.cause === 'unready' && fresh.node.readiness.ready) return refuse('the node is ready again');
+  // guard: a sick node that is well again by the last look is left
+  if (removal.condition !== undefined && !fresh.node.conditions.some((each) => conditionText(each) === removal.condition))
+    return refuse(`the node is well again: it shows ${removal.condition} no longer`);
   const running = fresh.pods.filter((pod) => pod.phase !== 'Succeeded' && pod.phase !== 'Failed');
   const drain = checkNodeDrain(running, drainContext(input.cluster, input.policy, input.nowMs));
   const [waiting] = drain.waiting;

@@ -53,6 +53,19 @@ describe('a taint with an owner', () => {
   });
 
   it.each([
+    { name: 'of our own', node: { who: 'a', taints: [going] } },
+    { name: 'without an owner', node: {}, unowned: true },
+  ])('$name carries a note in the same write, which stays beside the other annotations', async ({ node, unowned = false }) => {
+    const options = { cordon: false, note: { annotation: 'noted', value: '7' }, ...(unowned ? {} : { owner: owner('a') }) };
+    await tainterOver(node).taint('n', { ...going, value: '7' }, options, signal);
+    expect(written()).toMatchObject({
+      metadata: { annotations: { other: 'kept', noted: '7', ...(unowned ? {} : { who: 'a' }) } },
+      spec: { taints: [{ ...going, value: '7' }] },
+    });
+    expect(api.received.filter(({ method }) => method === 'PUT')).toHaveLength(1);
+  });
+
+  it.each([
     { name: 'of another writer', node: { who: 'b', taints: [going] }, heldBy: 'b' },
     { name: 'of a writer without a name', node: { taints: [{ ...going, value: '2' }] }, heldBy: '' },
     { name: 'of another writer that has only begun', node: { who: 'b', taints: [cordoned] }, heldBy: 'b' },

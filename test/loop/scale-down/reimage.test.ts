@@ -1,13 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { AutoscalerError } from '../../../src/lib/errors.ts';
-import type { Removal } from '../../../src/domain/plan.ts';
 import { TO_BE_DELETED_TAINT } from '../../../src/domain/taints.ts';
-import { keyOf, START_MS } from '../../support/builders.ts';
+import { undoLeftovers } from '../../../src/loop/scale-down/deletion-taint.ts';
+import { reduceObservation } from '../../../src/planning/state/loop-state.ts';
+import { aGroup, anInstance, anObservation, keyOf, START_MS } from '../../support/builders.ts';
+import { aPolicy } from '../../support/policy.ts';
+import { silentLog } from '../../support/silent-log.ts';
+import { aState } from '../../support/state.ts';
 import { isMarked, lastOutcome, MINUTE, reasons, removalOf, setUp } from './removal-stage.ts';
 
 describe('a removal that reimages', () => {
-  const reimaged = (world: ReturnType<typeof setUp>, node: string, rest: Partial<Removal> = {}) =>
-    world.runner.start(removalOf(node, [], { cause: 'sick', condition: 'XIDErrors=True', reimages: true, ...rest }));
+  const reimaged = (world: ReturnType<typeof setUp>, node: string) =>
+    world.runner.start(removalOf(node, [], { cause: 'sick', reimages: true }));
   const markOf = (world: ReturnType<typeof setUp>, node = 'g-0') => world.cluster.nodes.get(node)?.reimagedAtMs;
   const lost = new AutoscalerError({ kind: 'unavailable', effect: 'unknown' }, 'the connection was reset');
 
@@ -70,5 +74,55 @@ describe('a removal that reimages', () => {
     reimaged(unready, 'g-0');
     await unready.clock.advance(MINUTE);
     expect(unready.cloud.deletes.map(({ reimages }) => reimages)).toEqual([undefined]);
+  });
+});
+
+describe('a process that dies at any call of a reimage', () => {
+  const NEVER = new Promise<void>(() => undefined);
+
+  /** The first process dies at its k-th call; the second looks at the node for half an hour and removes nothing. */
+  async function lives(dieAt: number) {
+    const world = setUp();
+    let calls = 0;
+    const dying = () => (++calls >= dieAt ? NEVER : undefined);
+    world.cluster.onCall = dying;
+    world.cloud.onCall = dying;
+    world.cloud.onDelete = ({ group, instances }) => ({ kind: 'accepted', group, instances });
+    world.runner.start(removalOf('g-0', [], { cause: 'sick', reimages: true }));
+    await world.clock.advance(MINUTE);
+    world.cluster.onCall = () => undefined;
+    const ports = { tainter: world.cluster, events: world.cluster, clock: world.clock, log: silentLog(), cordon: true, self: 'b/2' };
+    let state = aState();
+    const instances = [anInstance({ node: 'g-0' }), anInstance({ node: 'g-1' })];
+    const leaving: boolean[] = [];
+    for (let minute = 0; minute < 30; minute++) {
+      const view = world.cluster.observe(world.clock.now());
+      const observation = anObservation([aGroup({ id: 'g', target: 2, instances })], view, { nowMs: world.clock.now() });
+      state = reduceObservation(state, observation, aPolicy());
+      leaving.push(state.deleting.has('g-0'));
+      await undoLeftovers({ ...ports, observation, state, inFlight: new Set() }, new AbortController().signal);
+      await world.clock.advance(MINUTE);
+    }
+    return { world, calls, leaving };
+  }
+
+  it('leaves no taint behind, and a reimage that was sent is awaited and on its node', async () => {
+    const { calls } = await lives(Infinity);
+    expect(calls).toBeGreaterThan(5);
+    let sent = 0;
+    for (let dieAt = 1; dieAt <= calls + 1; dieAt++) {
+      const { world, leaving } = await lives(dieAt);
+      const noted = world.cluster.nodes.get('g-0')?.reimagedAtMs !== undefined;
+      sent += world.cloud.deletes.length;
+      expect({ dieAt, noted: noted || world.cloud.deletes.length === 0, marked: isMarked(world) }).toEqual({
+        dieAt,
+        noted: true,
+        marked: false,
+      });
+      // For as long as a node may take to start.
+      expect({ dieAt, awaited: leaving.filter(Boolean).length }).toEqual({ dieAt, awaited: noted ? 15 : 0 });
+      expect(world.cluster.nodes.get('g-0')?.unschedulable).toBe(false);
+    }
+    expect(sent).toBeGreaterThan(0);
   });
 });

@@ -68,6 +68,20 @@ it.each([
   expect(result.go).toBe(go);
 });
 
+it.each([
+  ['that still shows its condition may go', [{ type: 'XIDErrors', status: 'True' }], true],
+  ['that is well again stays', [], false],
+  ['that shows another one alone stays', [{ type: 'GPUMissing', status: 'True' }], false],
+] as const)('a sick node %s, at each look', (_which, shown, go) => {
+  const conditions = shown.map((each) => ({ ...each, reason: '', sinceMs: 0 }));
+  const removal = { ...REMOVAL, cause: 'sick', condition: 'XIDErrors=True', pods: [] } as const;
+  const cluster = aCluster({ nodes: [ours] });
+  const known = { removal, cluster, policy: drainRulesOf(aPolicy()), nowMs: START_MS, self: SELF };
+  const stages = ['before-taint', 'before-evict', 'before-delete'] as const;
+  const results = stages.map((stage) => recheckRemoval({ ...known, fresh: { node: { ...ours, conditions }, pods: [] }, stage }).go);
+  expect(results).toEqual([go, go, go]);
+});
+
 describe.each(['before-evict', 'before-delete'] as const)('the deletion taint, %s', (stage) => {
   it.each([
     { name: 'our own', node: ours, go: true, message: undefined },

@@ -93,6 +93,12 @@ describe('events about groups and the cluster', () => {
       { events: [{ kind: 'delete-failed', group: A, instances: [key], message: 'OperationPreempted: no.', atMs: START_MS }] },
       ['Warning ScaleDownFailed: Deletion of 1 instances of a failed after Azure had accepted it: OperationPreempted: no.'],
     ],
+    [
+      'a late failure of a reimage',
+      { events: [{ kind: 'delete-failed', group: A, instances: [key], message: 'no.', remain: true, atMs: START_MS }] },
+      ['Warning ScaleDownFailed: Deallocation or reimage of 1 instances of a failed after Azure had accepted it: no.'],
+    ],
+    ['a sick node that is reimaged', { removed: [{ ...deleted, reimaged: true }] }, ['Normal NodeReimaged: Sick node a-0 is reimaged']],
     ['nodes that never joined', { state: timedOut(START_MS) }, ['Warning ScaleUpTimedOut: Nodes of a did not join the cluster in time']],
     ['nodes that did not join earlier', { state: timedOut(START_MS - 1) }, []],
     [

@@ -50,6 +50,11 @@ export const REIMAGE_GUARDS: readonly GuardTable[] = [
     ],
   },
   {
+    test: 'test/loop/scale-down/removal-safety.test.ts',
+    quick: true,
+    guards: [{ title: 'a sick node that is well again by the last look is left', change: ['removal.condition !== undefined', 'false'] }],
+  },
+  {
     test: 'test/contract/azure-reimage.test.ts',
     guards: [
       { title: 'only one instance is reimaged at once, and only of a Uniform scale set', change: ['isUniform && count === 1', 'true'] },

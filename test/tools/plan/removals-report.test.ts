@@ -1,9 +1,15 @@
 /** What `plan` says of nodes that go and stay, beyond their names. */
 import { describe, expect, it } from 'vitest';
+import { nodeGroupId } from '../../../src/domain/ids.ts';
+import type { ScaleDownPlan } from '../../../src/domain/plan.ts';
+import { NO_PRICES } from '../../../src/domain/policy.ts';
+import { explainNodes } from '../../../src/planning/explain/unremovable-nodes.ts';
+import { reportRemovals } from '../../../src/tools/plan/report/removals-report.ts';
+import { aScaleDownPlan } from '../../support/loop-report.ts';
 import { dumpRecord } from '../../../src/loop/replay/dump.ts';
 import { planScaleDown } from '../../../src/planning/scale-down/plan.ts';
 import { ClusterSnapshot } from '../../../src/scheduling/snapshot/cluster-snapshot.ts';
-import { aCluster, aGroup, anObservation, aNode, aPod, aTemplate, resourceNames, START_MS } from '../../support/builders.ts';
+import { aCluster, aGroup, anObservation, aNode, aPod, aTemplate, keyOf, resourceNames, START_MS } from '../../support/builders.ts';
 import { aPolicy } from '../../support/policy.ts';
 import { listOf, nodeJson, plan, planAnswer, podJson, type Files } from './support.ts';
 import { aState } from '../../support/state.ts';
@@ -201,4 +207,18 @@ describe('the time of a file', () => {
     }
     expect((await asked({ 'c.json': listOf(...nodes(2), busy, said('false')) })).scaleDown.removals).toEqual([]);
   });
+});
+
+it('a sick node that is reimaged is said to be, and saves nothing', () => {
+  const node = 'g-0';
+  const removal = { group: nodeGroupId('g'), node, instance: keyOf(node), pods: [], unneededSinceMs: START_MS, utilization: 0 } as const;
+  const removals = [{ ...removal, cause: 'sick', condition: 'XIDErrors=True', reimages: true }] as const;
+  const observation = anObservation([aGroup({ id: 'g', target: 1 })], aCluster({ nodes: [aNode({ name: node })] }));
+  const prices = { ...NO_PRICES, prices: { standard_d4s_v5: 0.2 } };
+  const report = (plan: ScaleDownPlan) => reportRemovals(plan, observation, prices).removals[0];
+  expect(report(aScaleDownPlan({ removals }))).toMatchObject({ cause: 'sick', condition: 'XIDErrors=True', reimages: true });
+  expect(report(aScaleDownPlan({ removals }))).not.toHaveProperty('perHour');
+  expect(report(aScaleDownPlan({ removals: [{ ...removal, cause: 'sick' }] }))).toHaveProperty('perHour');
+  const [explained] = explainNodes(aScaleDownPlan({ removals }), observation);
+  expect(explained?.sentence).toMatch(/^to be reimaged: sick, XIDErrors=True/);
 });
