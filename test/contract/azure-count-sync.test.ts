@@ -1,6 +1,7 @@
 /** AKS's own count is brought in step with a scale set at rest, and nothing is lost on the way (`azure.syncAgentPoolCount`). */
 import { describe, expect, it } from 'vitest';
 import type { NodeGroupId } from '../../src/domain/ids.ts';
+import { schedulesOf } from '../support/schedules.ts';
 import { LOOP_MS, meet, SPEC, type Meeting, type MeetingPlace } from '../azure/meeting.ts';
 
 const MINUTE = 60_000;
@@ -44,6 +45,12 @@ describe("AKS's count of a pool whose scale set was written", () => {
     const m = await grown({});
     await live(m, 30 * MINUTE);
     expect([counts(m), writes(m)]).toEqual([[1, 4], ['{name} 200 if-match']]);
+  });
+
+  it('follows also while a schedule keeps nodes', async () => {
+    const m = await grown({ ...ON, schedules: schedulesOf('rules: [{scaleDown: off}]') });
+    await live(m, 14 * MINUTE);
+    expect(counts(m)).toEqual([4, 4]);
   });
 
   it('follows after ten minutes at rest, under its tag, in one write; then an operation of AKS keeps every node', async () => {

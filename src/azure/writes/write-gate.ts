@@ -79,8 +79,9 @@ export class WriteGate {
 }
 
 function pausedFor({ increase, removal }: PauseBlocks, write: WriteKind): GroupBlock | undefined {
-  // guard: a pause in either direction keeps AKS's count from being written
-  if (write === 'count') return increase ?? removal;
   if (write === 'increase') return increase;
-  return write === 'give-back' && removal !== undefined && keepsNodesAlone(removal) ? undefined : removal;
+  const ofAll = removal !== undefined && keepsNodesAlone(removal) ? undefined : removal;
+  // guard: a pause in either direction keeps AKS's count from being written
+  if (write === 'count') return increase ?? ofAll;
+  return write === 'give-back' ? ofAll : removal;
 }
