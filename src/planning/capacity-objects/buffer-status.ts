@@ -169,7 +169,7 @@ function withInjection(buffer: CapacityBuffer, status: CapacityStatus, { objects
       : ({
           status: 'True',
           reason: 'FakePodsInjected',
-          message: `room for ${ready.replicas} pods is reserved or requested${asWritten(ready.notAdmitted)}`,
+          message: `plans keep room for ${ready.replicas} pods, and request it where a pool can grow${asWritten(ready.notAdmitted)}`,
         } as const);
   return withCondition(status, { type: PROVISIONING, ...condition }, nowMs);
 }
