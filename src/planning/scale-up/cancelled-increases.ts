@@ -57,6 +57,8 @@ function isAtRest({ increases, cutShortAfter, searchedUntilLate, verdicts }: Sca
 /** Instances of increases of this process whose pods are gone. Empty if it is not certain which of the group's instances those are. */
 function unneededBy(group: NodeGroup, { observation, state }: Pick<CancelInput, 'observation' | 'state'>): readonly Instance[] {
   const { target, blocks } = group;
+  // guard: nodes on their way for a repack, or for room, are not cancelled
+  if (isAwaitedByOthers(group.id, state)) return [];
   if (isWhole(group) || blocks.change !== undefined || blocks.removal !== undefined || !target.known || !target.confirmed) return [];
   const open = (state.increases.get(group.id) ?? []).filter(({ coming }) => coming !== undefined);
   const ours = new Set(open.flatMap((record) => instancesOf(record, observation.nowMs) ?? []));
@@ -65,6 +67,13 @@ function unneededBy(group: NodeGroup, { observation, state }: Pick<CancelInput, 
   // guard: a size that another writer has changed since is not cancelled
   if (open.at(-1)?.followed?.to !== target.value) return [];
   return absentInstances(group, observation.cloud).filter((instance) => ours.has(instance.key) && mayJoin(instance));
+}
+
+/** Whether such nodes are for pods that run elsewhere until they come. */
+function isAwaitedByOthers(id: NodeGroupId, { repacks: { running, rooms } }: LoopState): boolean {
+  return (
+    running.some(({ stage, set }) => stage === 'adding' && set.add?.group === id) || [...rooms.values()].some(({ added }) => added === id)
+  );
 }
 
 /** Those that have not registered; undefined if the increase is not ours, has failed in part, or its pods may still come. */

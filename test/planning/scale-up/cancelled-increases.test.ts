@@ -3,6 +3,8 @@ import { assert, integer, property, record } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { AcceptedIncrease, InstanceStages } from '../../../src/domain/loop-state.ts';
 import type { NodeGroup } from '../../../src/domain/node-group.ts';
+import { nodeGroupId, type NodeGroupId } from '../../../src/domain/ids.ts';
+import { NOTHING_REPACKED, NOTHING_SAVED, type NodeRoom, type RepackMemory, type RunningRepack } from '../../../src/domain/repack.ts';
 import { finishAtOnce } from '../../../src/lib/slices.ts';
 import { cancellableInstances } from '../../../src/planning/scale-up/cancelled-increases.ts';
 import { planScaleDown } from '../../../src/planning/scale-down/plan.ts';
@@ -60,6 +62,23 @@ function cancelled(world: World, change: Partial<{ cancelIncreases: boolean; ena
 }
 
 const withPods = (world: World, ...pods: NonNullable<World['pods']>): World => ({ ...world, pods: [...(world.pods ?? []), ...pods] });
+const withRepacks = (world: World, repacks: Partial<RepackMemory>): World => ({
+  ...world,
+  state: { ...world.state, repacks: { ...NOTHING_REPACKED, ...repacks } },
+});
+const adding: RunningRepack = {
+  set: { remove: [], add: { group: nodeGroupId('a'), nodes: 2 }, saved: NOTHING_SAVED, pods: 2, disruption: 2, score: 9 },
+  stage: 'adding',
+  sinceMs: START_MS - 10 * MINUTE,
+  stageSinceMs: START_MS - MINUTE,
+  before: [],
+};
+const roomBy = (added: NodeGroupId): NodeRoom => ({
+  closure: { untilMs: START_MS + MINUTE, durationMs: MINUTE },
+  added,
+  failed: undefined,
+  why: undefined,
+});
 const unfollowed = { followed: undefined };
 const other = anAcceptedIncrease({ by: 'other', coming: { nodes: 1, expectedByMs: START_MS + MINUTE } });
 
@@ -70,6 +89,9 @@ describe('nodes on their way whose pods are gone', () => {
     ['stay within the minimum size', onTheWay({}, { minSize: 2 }), ['a-1 not-needed']],
     ['stay for other pods', withPods(onTheWay(), aPod({ cpu: '3' })), []],
     ['stay for headroom', onTheWay({}, { options: { headroom: [{ kind: 'nodes', nodes: 1 }] } }), []],
+    ['stay for a repack that adds them', withRepacks(onTheWay(), { running: [adding] }), []],
+    ['are deleted once it is undone', withRepacks(onTheWay(), { running: [] }), ['a-1 not-needed', 'a-2 not-needed']],
+    ['stay for room that they make', withRepacks(onTheWay(), { rooms: new Map([['n', roomBy(nodeGroupId('a'))]]) }), []],
     ['stay while some of its pods are pending', onTheWay({ podsGoneSinceMs: undefined }), []],
     ['stay while pods may be replaced', onTheWay({ podsGoneSinceMs: START_MS - 5_000 }), []],
     ['stay if an earlier process requested them', onTheWay(unfollowed), []],

@@ -147,6 +147,7 @@ export const ROOM_GUARDS: readonly GuardTable[] = [
       },
       { title: 'a size that another writer has changed since is not cancelled', row: 'size was changed' },
       { title: 'pods that are replaced have the nodes that were requested for the former ones', row: 'may be replaced' },
+      'nodes on their way for a repack, or for room, are not cancelled',
       { title: 'instances that are not needed are not deleted below the minimum size', row: 'minimum size' },
     ],
   },
