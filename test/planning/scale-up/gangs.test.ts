@@ -2,6 +2,8 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Pod, PodShape } from '../../../src/domain/pod.ts';
 import type { ScaleUpPlan } from '../../../src/domain/plan.ts';
+import type { PodVerdict } from '../../../src/domain/reasons.ts';
+import { sortGangs } from '../../../src/planning/scale-up/pods/starting-gangs.ts';
 import { aCluster, aGroup, aNode, aPod, aTemplate, somePodGroups } from '../../support/builders.ts';
 import { PodGroupShapes } from '../../../src/kubernetes/views/pod-group-shapes.ts';
 import { casesOf } from '../../support/property-runs.ts';
@@ -20,7 +22,27 @@ function pools(maximums: Readonly<Record<string, number>>): World['groups'] {
   return Object.entries(maximums).map(([id, maxSize]) => aGroup({ id, target: 0, maxSize, template: aTemplate(NODE) }));
 }
 
+const NOT_UNSCHEDULABLE: PodVerdict = { kind: 'ignored', reason: 'not-unschedulable' };
 const kinds = (plan: ScaleUpPlan, pods: readonly Pod[]) => [...new Set(pods.map((pod) => verdictOf(plan, pod)?.kind))];
+
+it('each pod is looked at as often with many gangs as with few', () => {
+  const reads = (gangs: number): number => {
+    let count = 0;
+    const names = Array.from({ length: gangs }, (_, at) => `g${at}`);
+    const pods = names.flatMap((name) =>
+      [...members(name, 2), ...members(name, 1).map((pod) => ({ ...pod, unseen: true as const }))].map((pod) =>
+        Object.defineProperty({ ...pod }, 'namespace', { enumerable: true, get: () => (count++, pod.namespace) }),
+      ),
+    );
+    const ignored = new Map(pods.filter(({ unseen }) => unseen === true).map((pod) => [pod, NOT_UNSCHEDULABLE] as const));
+    const asking = pods.filter(({ unseen }) => unseen !== true);
+    const cluster = { ...aCluster({ podGroups: somePodGroups(Object.fromEntries(names.map((name) => [name, 4]))) }), pendingPods: pods };
+    count = 0;
+    expect(sortGangs(cluster, { asking, ignored }).gangs).toEqual([]);
+    return count / pods.length;
+  };
+  expect(reads(40)).toBeLessThanOrEqual(reads(4));
+});
 
 describe('pods of a group that starts as a whole', () => {
   it('get all of their nodes in one plan, over as many pools as it takes', () => {

@@ -49,10 +49,13 @@ export function sortGangs(cluster: ClusterView, { asking, ignored }: AskingPods)
     else known.pods.push(pod);
   }
   const bound = new RunningGangs(cluster);
+  // Once for all gangs: there may be thousands, and as many pods in each of these lists.
+  const ignoredOf = Map.groupBy(ignored, ([pod]) => gangIdOf(pod));
+  const pendingOf = Map.groupBy(cluster.pendingPods, gangIdOf);
   const gangs: StartingGang[] = [];
   const joined = new Set<Pod>();
   for (const { gang, pods } of byGang.values()) {
-    const others = [...ignored].filter(([pod]) => isOf(pod, gang));
+    const others = ignoredOf.get(gang.id) ?? [];
     const running = bound.running(gang) + others.filter(([, verdict]) => isIgnoredAs(verdict, 'nominated')).length;
     if (running >= gang.minCount) continue;
     const unseen = others.filter(([pod, verdict]) => pod.unseen === true && isIgnoredAs(verdict, 'not-unschedulable')).map(([pod]) => pod);
@@ -61,7 +64,7 @@ export function sortGangs(cluster: ClusterView, { asking, ignored }: AskingPods)
       gangs.push({ gang, pods: [...pods, ...unseen], running });
       continue;
     }
-    const pending = cluster.pendingPods.filter((pod) => isOf(pod, gang)).length;
+    const pending = pendingOf.get(gang.id)?.length ?? 0;
     const verdict = incompleteBecause(describeIncomplete(gang, { exist: bound.running(gang) + pending, asking: pods.length, running }));
     for (const pod of pods) incomplete.set(pod, verdict);
   }
@@ -93,8 +96,9 @@ function isIgnoredAs(verdict: PodVerdict, reason: IgnoredPodReason): boolean {
   return verdict.kind === 'ignored' && verdict.reason === reason;
 }
 
-function isOf({ namespace, shape }: Pod, { id }: Gang): boolean {
-  return shape.gang !== undefined && `${namespace}/${shape.gang}` === id;
+/** As {@link Gang.id}. undefined: it names no group. */
+function gangIdOf({ namespace, shape }: Pod): string | undefined {
+  return shape.gang === undefined ? undefined : `${namespace}/${shape.gang}`;
 }
 
 /** How many pods of the gang have a place with this plan. */
