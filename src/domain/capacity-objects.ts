@@ -106,6 +106,8 @@ export interface ScalableWorkload {
   readonly quotaUse?: QuotaUse;
   /** As of a pod template. */
   readonly notAdmitted?: string;
+  /** The shape is that of a dry run. If absent, it is that of the template, whether or not a dry run was asked for. */
+  readonly admitted?: true;
 }
 
 interface ScalableRef {

@@ -82,7 +82,7 @@ function withAnswers<Item extends PodTemplate | ScalableWorkload>(
   for (const [key, answer] of answers) {
     const item = items.get(key);
     if (item === undefined || answer === undefined) continue;
-    next.set(key, 'shape' in answer ? { ...item, shape: answer.shape } : { ...item, notAdmitted: answer.refused });
+    next.set(key, 'shape' in answer ? { ...item, shape: answer.shape, admitted: true } : { ...item, notAdmitted: answer.refused });
   }
   return next;
 }

@@ -112,10 +112,21 @@ describe('an amount of headroom', () => {
         groups: [pool('a', [copiesOfWeb(3)])],
         nodes: [node('a-0')],
         pods: [webPod('new', '2500m', 2)],
-        capacity: web,
+        capacity: { scalables: new Map([['Deployment.apps/default/web', { ...WEB, replicas: 3, shape, admitted: true as const }]]) },
         capacityPolicy: { podDryRun: true },
       },
       [[2000, 1, 3]],
+    ],
+    [
+      'as the newest pod, until a dry run has answered',
+      {
+        groups: [pool('a', [copiesOfWeb(3)])],
+        nodes: [node('a-0')],
+        pods: [webPod('new', '2500m', 2)],
+        capacity: web,
+        capacityPolicy: { podDryRun: true },
+      },
+      [[2500, 1, 3]],
     ],
     [
       'as the newest pod again, if the dry run is refused',

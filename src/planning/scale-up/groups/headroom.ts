@@ -207,8 +207,8 @@ function copied(
   workload: ScalableWorkload,
   { observation, policy }: Pick<HeadroomInput, 'observation' | 'policy'>,
 ): { readonly shape: PodShape; readonly like?: string; readonly notAdmitted?: string } {
-  const { shape, notAdmitted } = workload;
-  if (policy.capacity.podDryRun && notAdmitted === undefined) return { shape };
+  const { shape, notAdmitted, admitted } = workload;
+  if (policy.capacity.podDryRun && admitted === true) return { shape };
   const newest = newestPodOf(workload, observation.cluster);
   return newest === undefined ? { shape, ...defined({ notAdmitted }) } : { shape: newest.shape, like: newest.name };
 }
