@@ -55,7 +55,7 @@ describe('pause', () => {
     await run('pause mixed/standard_d4s_v5 --for 8h');
     await run('pause mixed/Standard_D4s_v5 --for 1h');
     expect(dataOf(set)).toEqual({ 'mixed.Standard_D4s_v5': expect.stringContaining(`until=${at(START_MS + 1_000 + HOUR)}`) });
-    expect((await run('resume MIXED.standard_D4s_v5')).out).toBe('Nothing is paused.\n');
+    expect((await run('resume MIXED.standard_D4s_v5')).out).toBe('No pause is set.\n');
   });
 
   it('lists what is paused, what cannot be read, and not what is over; labels and other entries stay', async () => {
@@ -121,13 +121,13 @@ describe('resume', () => {
     await run('pause gpu --for 2h');
     await run('resume');
     expect(Object.keys(dataOf(set) ?? {})).toEqual(['gpu']);
-    expect(await run('resume --all')).toEqual({ code: 0, out: 'Nothing is paused.\n', err: '' });
+    expect(await run('resume --all')).toEqual({ code: 0, out: 'No pause is set.\n', err: '' });
     expect(dataOf(set) ?? {}).toEqual({});
   });
 
   it('of what is not paused is no failure and creates nothing', async () => {
     const { set, run } = await stage();
-    for (const text of ['resume', 'resume gpu', 'resume --all']) expect((await run(text)).out).toBe('Nothing is paused.\n');
+    for (const text of ['resume', 'resume gpu', 'resume --all']) expect((await run(text)).out).toBe('No pause is set.\n');
     expect(JSON.parse((await run('resume --json')).out)).toEqual({ pauses: [], unreadable: [] });
     expect(dataOf(set)).toBeUndefined();
   });

@@ -120,7 +120,8 @@ function pausesText({ pauses, unreadable }: PausesDocument, atMs: number): strin
       ({ pool, problem }) => `  ${pool ?? 'every pool'}: no removals until the entry is corrected or removed, since ${problem}`,
     ),
   ];
-  return lines.length === 0 ? 'Nothing is paused.\n' : `Paused now:\n${lines.join('\n')}\n`;
+  // A rule of a schedule may pause a pool all the same: the daemon knows.
+  return lines.length === 0 ? 'No pause is set.\n' : `Paused now:\n${lines.join('\n')}\n`;
 }
 
 const DIRECTIONS: Readonly<Record<string, string>> = {
