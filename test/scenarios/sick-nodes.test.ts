@@ -8,7 +8,7 @@ import { startedWorld, type VirtualRun } from '../support/virtual-world.ts';
 import { aPool, bound, budget, capacity, deployment, events, MINUTE, pending, worldOf } from './support.ts';
 
 const POOLS = ['one', 'many', 'aside'] as const;
-const REIMAGED = ['fresh', 'stuck'] as const;
+const REIMAGED = ['fresh', 'stuck', 'denied', 'taken'] as const;
 const XID = { type: 'XIDErrors', reason: 'XidErrorsPresent', message: 'XID 79' } as const;
 
 /** Where no entry of the configuration names the pool. */
@@ -87,17 +87,26 @@ const noteOf = (run: VirtualRun, name: string) => node(run, name)?.metadata.anno
 const reimages = (run: VirtualRun, pool: string) =>
   run.world.arm.control.journal().filter((entry) => entry.pool === pool && entry.path.endsWith('/reimage')).length;
 
-it('is reimaged where that is asked for, over a restart, once: sick again, or not back in time, it is replaced', async () => {
+it('is reimaged where that is asked for, over a restart, once: sick again, not back in time, or refused, it is replaced', async () => {
   const run = await worldWithPools(REIMAGED);
   const { control } = run.world.cluster;
-  const [fresh = ''] = nodesOf(run, 'fresh');
-  const [stuck = ''] = nodesOf(run, 'stuck');
-  for (const name of [fresh, stuck]) control.reportCondition(name, { ...XID, status: 'True' });
-  await run.until('both are being reimaged', () => [fresh, stuck].every((name) => noteOf(run, name) !== undefined), 60 * MINUTE);
+  const azure = run.world.arm.control;
+  const first = REIMAGED.map((pool) => nodesOf(run, pool)[0] ?? '');
+  const [fresh = '', stuck = '', , taken = ''] = first;
+  const body = { error: { code: 'AuthorizationFailed', message: 'no right' } };
+  azure.addFault({
+    id: 'no',
+    match: { method: 'POST', pathGlob: '**/reimage', pool: 'denied' },
+    effect: { kind: 'answer', status: 403, body },
+  });
+  for (const name of first) control.reportCondition(name, { ...XID, status: 'True' });
+  await run.until('another writer deletes one', () => noteOf(run, taken) !== undefined, 60 * MINUTE);
+  azure.raise({ foreignDelete: { pool: 'taken', instanceIds: ['0'] } });
+  await run.until('two are being reimaged', () => [fresh, stuck].every((name) => noteOf(run, name) !== undefined), 60 * MINUTE);
   const power = () => run.world.arm.control.state().sets.find(({ pool }) => pool === 'stuck')?.instances[0]?.power;
   await run.until('its VM goes down', () => power() === 'starting', 5 * MINUTE);
   await run.until('its VM is up', () => power() === 'running', 5 * MINUTE);
-  run.world.arm.control.raise({ hang: { pool: 'stuck' } });
+  azure.raise({ hang: { pool: 'stuck' } });
   run.killDaemon();
   await run.startDaemon();
   control.reportCondition(fresh, { ...XID, status: 'False' });
@@ -111,12 +120,8 @@ it('is reimaged where that is asked for, over a restart, once: sick again, or no
   expect(events(run, 'SickNodeReimaged').join()).toMatch(/vmss000000 came back well from a reimage/);
 
   control.reportCondition(fresh, { ...XID, status: 'True' });
-  await run.until('it is replaced', () => !nodesOf(run, 'fresh').includes(fresh), 60 * MINUTE);
-  await run.until('the other is replaced', () => !nodesOf(run, 'stuck').includes(stuck), 60 * MINUTE);
-  expect(REIMAGED.map((name) => [reimages(run, name), bound(run, name)])).toEqual([
-    [1, 3],
-    [1, 3],
-  ]);
+  await run.until('all are replaced', () => REIMAGED.every((pool, at) => !nodesOf(run, pool).includes(first[at] ?? '')), 90 * MINUTE);
+  expect(REIMAGED.map((name) => [reimages(run, name), bound(run, name)])).toEqual(REIMAGED.map(() => [1, 3]));
   await run.until('no node is left over', () => REIMAGED.every((name) => capacity(run, name) === 3), 60 * MINUTE);
   expect([pending(run), run.world.violations()]).toEqual([0, []]);
 });

@@ -113,10 +113,12 @@ async function drainAndDelete(removal: Removal, progress: RemovalProgress, deps:
   checkRemoval(removal, sameNode(last, first), 'before-delete', deps);
   progress.step = 'delete';
   const reimages = removal.reimages === true && first.node.readiness.ready;
+  let noted = false;
   const lastLook = async (signal: AbortSignal): Promise<string | undefined> => {
     const objection = await objectionTo(removal, first, deps, signal);
     // guard: a reimage is noted on its node before it is sent
     if (objection === undefined && reimages) await noteReimage(written, { tainter: deps.tainter, nowMs: clock.now() }, signal);
+    noted = reimages;
     return objection;
   };
   // guard: a node that does not work is deleted, not stopped
@@ -126,7 +128,8 @@ async function drainAndDelete(removal: Removal, progress: RemovalProgress, deps:
   if (outcome.kind === 'spared') throw new RemovalStopped('recheck', outcome.reason);
   if (outcome.kind === 'refused') throw new RemovalStopped('delete', outcome.reason, { ofGroup: true });
   if (outcome.kind === 'failed') throw outcome.error;
-  return reimages;
+  // An instance that is going already needs no request, and does not come back.
+  return noted;
 }
 
 async function readNode(removal: Removal, deps: DrainNodeDeps): Promise<FreshNode> {

@@ -32,6 +32,15 @@ describe('a removal that reimages', () => {
     expect((await world.metrics.scaleDown.nodes.get()).values).toEqual([]);
   });
 
+  it('is a removal like any other if the instance is going already, so that no request was needed', async () => {
+    const world = setUp();
+    world.cloud.deleteInstances = ({ group, instances }) => Promise.resolve({ kind: 'accepted', group, instances });
+    reimaged(world, 'g-0');
+    await world.clock.advance(MINUTE);
+    const outcome = lastOutcome(world);
+    expect([outcome?.kind, outcome !== undefined && 'reimaged' in outcome, markOf(world)]).toEqual(['deleted', false, undefined]);
+  });
+
   it('is one call for each node, beside the one that deletes others', async () => {
     const world = setUp({ nodes: 4 });
     reimaged(world, 'g-0');
