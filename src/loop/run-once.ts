@@ -251,7 +251,7 @@ async function repack(input: RunOnceInput, steps: Steps, progress: Progress, sig
   const assumed = assumedPodsOf(progress);
   if (observation === undefined || plan === undefined || assumed === 'unknown' || isStopping(input, signal)) return progress;
   const over = AbortSignal.any([signal, input.stopping]);
-  const moves = { isMoving: input.rooms.isBusy, failedMoves: input.rooms.collect() };
+  const moves = { isMoving: input.rooms.isBusy, endedMoves: input.rooms.collect() };
   const made = await steps.run('repack', () =>
     runRepackTurn({ ...input, ...progress, ...moves, observation, plan, assumed, over }, signal),
   );

@@ -2,6 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { nodeGroupId } from '../../src/domain/ids.ts';
 import type { NodeGroup } from '../../src/domain/node-group.ts';
+import type { Policy } from '../../src/domain/policy.ts';
+import { DEFAULT_REPACK } from '../../src/domain/repack.ts';
 import { AutoscalerError } from '../../src/lib/errors.ts';
 import { aGroup, anInstance, aNode, aPod, aTemplate, START_MS } from '../support/builders.ts';
 import { settle } from '../support/fake-clock.ts';
@@ -12,7 +14,7 @@ const MINUTE = 60_000;
 const FULL = 'a-0';
 
 /** A pod of a DaemonSet waits for the full node; the other node has `other` CPU. */
-function aFullNode(other: string, pools: readonly NodeGroup[] = []) {
+function aFullNode(other: string, pools: readonly NodeGroup[] = [], change: Partial<Policy> = {}) {
   const fields = [{ key: 'metadata.name', operator: 'In' as const, values: [FULL] }];
   const agent = aPod({
     name: 'agent',
@@ -28,7 +30,7 @@ function aFullNode(other: string, pools: readonly NodeGroup[] = []) {
     groups: [group, ...pools],
     nodes: [aNode({ name: FULL, cpu: '4' }), aNode({ name: 'a-1', cpu: other })],
     pods: [agent, web],
-    policy: aPolicy({ scaleUp: { enforceMinSize: false }, scaleDown: { makeRoom: true } }),
+    policy: { ...aPolicy({ scaleUp: { enforceMinSize: false }, scaleDown: { makeRoom: true } }), ...change },
   });
 }
 
@@ -56,6 +58,15 @@ describe('room that came to nothing', () => {
     await stage.clock.advance(MINUTE);
     const after = await stage.runOnce();
     expect(after.state.repacks.rooms.get(FULL)?.closure?.untilMs).toBe(stage.clock.now() - MINUTE + 60 * MINUTE);
+  });
+
+  it('a pod that moved holds its new node where repacking is on', async () => {
+    const stage = aFullNode('4', [], { repack: { ...DEFAULT_REPACK, enabled: true } });
+    await stage.runOnce();
+    await settle();
+    await stage.clock.advance(10_000);
+    const { state } = await stage.runOnce();
+    expect(state.repacks.moved).toEqual([{ owner: expect.any(String) as unknown, pods: 1, atMs: START_MS }]);
   });
 
   it('is requested from the next pool once the first one has no node', async () => {

@@ -10,7 +10,7 @@ import type { Pod } from '../../domain/pod.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { ReadNode } from '../../domain/ports/cluster.ts';
 import { comesBackWith } from '../../planning/facts/recreated-pods.ts';
-import type { FailedTry, RoomMove } from '../../planning/scale-down/room/room.ts';
+import type { EndedMoves, RoomMove } from '../../planning/scale-down/room/room.ts';
 import { BudgetIndex, drainContext, drainRulesOf } from '../../scheduling/drainability/drain-rule.ts';
 import { checkNodeDrain } from '../../scheduling/drainability/drainability.ts';
 import { policyForDrains } from '../../scheduling/drainability/group-drain-options.ts';
@@ -31,7 +31,7 @@ export class RoomMaker {
   readonly #work = new AbortController();
   readonly #turns = new EvictionTurns(DRAIN_EVICTIONS);
   #running: Promise<void> | undefined;
-  readonly #failed: FailedTry[] = [];
+  #ended: EndedMoves = { failed: [], moved: [] };
 
   constructor(deps: RoomDeps) {
     this.#deps = deps;
@@ -60,13 +60,16 @@ export class RoomMaker {
       });
   }
 
-  /** Moves that ended since the last call without an eviction. A cancelled one may have evicted a pod. */
-  collect(): readonly FailedTry[] {
-    return this.#failed.splice(0);
+  /** What ended since the last call. Of a cancelled move nothing is known. */
+  collect(): EndedMoves {
+    const ended = this.#ended;
+    this.#ended = { failed: [], moved: [] };
+    return ended;
   }
 
   #fail({ node, before }: RoomMove, why: string): void {
-    this.#failed.push({ node, before, why: `no pod was moved: ${why}`, waitMs: AGAIN_AFTER_MS });
+    const failed = { node, before, why: `no pod was moved: ${why}`, waitMs: AGAIN_AFTER_MS };
+    this.#ended = { ...this.#ended, failed: [...this.#ended.failed, failed] };
   }
 
   async #make(move: RoomMove): Promise<void> {
@@ -96,6 +99,7 @@ export class RoomMaker {
     const capMs = maxGracefulTerminationMs > 0 ? maxGracefulTerminationMs : Number.POSITIVE_INFINITY;
     const said = { reason: 'MakingRoom', message: `evicting this pod from node ${node} to make room for pod ${podName(asker)}` };
     const pods = freshPods(move, fresh);
+    const atMs = clock.now();
     const stayed = await evictWithoutWaiting(
       pods,
       capMs,
@@ -104,6 +108,7 @@ export class RoomMaker {
     );
     if (stayed.length > 0) log.warn({ ...facts, first: stayed[0] }, 'Pods could not be evicted to make room');
     if (stayed.length === pods.length) this.#fail(move, stayed[0] ?? GONE);
+    else this.#ended = { ...this.#ended, moved: [...this.#ended.moved, { group, pods, atMs }] };
   }
 
   /** What is against it on fresh data. */

@@ -12,7 +12,8 @@ import { sickPools } from '../../planning/facts/sick-nodes.ts';
 import { makeScaleDownContext } from '../../planning/scale-down/plan-context.ts';
 import { planRepacks, type RepackDecision } from '../../planning/scale-down/repack/repack.ts';
 import { noteRepackIncrease } from '../../planning/scale-down/repack/repack-memory.ts';
-import { type FailedTry, planRoom, type RoomDecision, type RoomMove, withFailedTry } from '../../planning/scale-down/room/room.ts';
+import { type EndedMoves, planRoom, type RoomDecision, type RoomMove, withFailedTry } from '../../planning/scale-down/room/room.ts';
+import { withMoves } from '../../planning/scale-down/repacked-nodes.ts';
 import { repacksAny } from '../../planning/scale-down/repack/repack-rules.ts';
 import { nominatedPods, planWithAssumedPods, withAssumedPods } from '../../planning/state/assumed-pods.ts';
 import type { ClusterSnapshot } from '../../scheduling/snapshot/cluster-snapshot.ts';
@@ -35,8 +36,8 @@ export interface RepackTurnInput {
   readonly unanswered: UnansweredIncreases;
   /** Pods are being moved to make room. */
   readonly isMoving: boolean;
-  /** Moves that came to nothing since the last loop. */
-  readonly failedMoves: readonly FailedTry[];
+  /** Moves for room that ended since the last loop. */
+  readonly endedMoves: EndedMoves;
   /** Fires when nothing new may begin. */
   readonly over: AbortSignal;
 }
@@ -51,9 +52,11 @@ export interface RepackTurn {
 
 /** undefined: no pool is repacked, none has a sick node, room is made in none, or the loop is over. */
 export async function runRepackTurn(given: RepackTurnInput, signal: AbortSignal): Promise<RepackTurn | undefined> {
-  const { observation, deps, over, failedMoves } = given;
+  const { observation, deps, over, endedMoves } = given;
   const { nowMs } = observation;
-  const repacks = failedMoves.reduce((memory, failed) => withFailedTry(memory, failed, nowMs), given.state.repacks);
+  const tried = endedMoves.failed.reduce((memory, failed) => withFailedTry(memory, failed, nowMs), given.state.repacks);
+  // A pod that made room is not moved again soon where repacking is on.
+  const repacks = withMoves(tried, endedMoves.moved, { groups: observation.cloud.groups, policy: deps.policy });
   const state = repacks === given.state.repacks ? given.state : { ...given.state, repacks };
   const input = { ...given, state };
   const { groups } = observation.cloud;

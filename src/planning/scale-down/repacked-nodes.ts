@@ -80,19 +80,37 @@ const REPLACED_WITHIN_MS = 15 * 60_000;
 /** Times of pods and of reimages are whole seconds. */
 const PRECISION_MS = 1_000;
 
+interface MovesSeen {
+  readonly groups: readonly NodeGroup[];
+  readonly policy: Policy;
+}
+
 /** Counts the pods of the removals that began, in groups where repacking is on. */
 export function withMovedPods(
   memory: RepackMemory,
   { removals, outcomes }: { readonly removals: readonly Removal[]; readonly outcomes: readonly RemovalOutcome[] },
-  { groups, policy }: { readonly groups: readonly NodeGroup[]; readonly policy: Policy },
+  seen: MovesSeen,
 ): RepackMemory {
   const begunMs = new Map(outcomes.flatMap((outcome) => (outcome.kind === 'started' ? [[outcome.node, outcome.atMs]] : [])));
-  if (begunMs.size === 0) return memory;
-  const on = new Set(groups.filter((group) => optionsOf(group, policy).repack).map(({ id }) => id));
-  const moved = removals.flatMap(({ node, group, pods }): readonly MovedPods[] => {
+  const moves = removals.flatMap(({ node, group, pods }): readonly Move[] => {
     const atMs = begunMs.get(node);
-    return atMs === undefined || !on.has(group) ? [] : movedAt(pods, atMs);
+    return atMs === undefined ? [] : [{ group, pods, atMs }];
   });
+  return withMoves(memory, moves, seen);
+}
+
+/** Pods of one group that were evicted, from then on. */
+export interface Move {
+  readonly group: NodeGroupId;
+  readonly pods: readonly Pod[];
+  readonly atMs: number;
+}
+
+/** The same for any moves. */
+export function withMoves(memory: RepackMemory, moves: readonly Move[], { groups, policy }: MovesSeen): RepackMemory {
+  if (moves.length === 0) return memory;
+  const on = new Set(groups.filter((group) => optionsOf(group, policy).repack).map(({ id }) => id));
+  const moved = moves.flatMap(({ group, pods, atMs }) => (on.has(group) ? movedAt(pods, atMs) : []));
   return moved.length === 0 ? memory : { ...memory, moved: [...memory.moved, ...moved] };
 }
 

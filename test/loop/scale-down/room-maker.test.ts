@@ -69,9 +69,15 @@ async function make({ asker = agent, moved = web, present, budgets = [], autosca
   const wasBusy = maker.isBusy;
   maker.begin({ node: 'g-0', group: G, pods: [web], asker, drain, before: BEFORE });
   await settle();
-  const failed = maker.collect();
-  expect(maker.collect()).toEqual([]);
-  return { failed, evicted: cluster.evicted.map(({ pod }) => pod), busy: [wasBusy, maker.isBusy], events: cluster.events };
+  const { failed, moved: gone } = maker.collect();
+  expect(maker.collect()).toEqual({ failed: [], moved: [] });
+  return {
+    failed,
+    gone: gone.map(({ pods }) => pods.map(({ name }) => name)),
+    evicted: cluster.evicted.map(({ pod }) => pod),
+    busy: [wasBusy, maker.isBusy],
+    events: cluster.events,
+  };
 }
 
 it.each<readonly [string, Setting, readonly string[]]>([
@@ -98,7 +104,8 @@ it.each<readonly [string, Setting, readonly string[]]>([
   ['not if it is protected by now', { present: [agent, { ...web, safeToEvict: 'false' }] }, []],
   ['not if its budget allows none', { present: [web, agent], budgets: [aBudget({ disruptionsAllowed: 0 })] }, []],
 ])('a pod is moved once %s', async (_what, setting, expected) => {
-  const { evicted, busy, events, failed } = await make(setting);
+  const { evicted, busy, events, failed, gone } = await make(setting);
+  expect(gone).toEqual(expected.length === 0 ? [] : [expected]);
   // What was remembered of the node comes back.
   expect(failed).toEqual(
     expected.length > 0

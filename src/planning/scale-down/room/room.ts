@@ -23,6 +23,7 @@ import { clusterProblem, reasonNotToAct } from '../../state/cluster-health.ts';
 import { inFlight } from '../../state/increases/increase-records.ts';
 import { staleReadReason } from '../cooldown.ts';
 import type { ScaleDownContext } from '../plan-context.ts';
+import type { Move } from '../repacked-nodes.ts';
 import { addNewNodes, growablePools, type GrowablePool } from '../repack/growable-pools.ts';
 import { destinationsOf, placePodsOfDrainingNodes } from '../unneeded.ts';
 import { findRoomAsks, type RoomAsk } from './room-asks.ts';
@@ -61,11 +62,18 @@ export interface RoomMove {
 }
 
 /** A move or an increase that came to nothing. */
-export interface FailedTry extends Pick<RoomMove, 'node' | 'before'> {
+interface FailedTry extends Pick<RoomMove, 'node' | 'before'> {
   /** As a part of a sentence. */
   readonly why: string;
   /** How long it is not tried again. 0: a closure of the pool, or its new size, says what is tried next. */
   readonly waitMs: number;
+}
+
+/** Moves that are over. */
+export interface EndedMoves {
+  /** Without an eviction. */
+  readonly failed: readonly FailedTry[];
+  readonly moved: readonly Move[];
 }
 
 export interface RoomDecision {
