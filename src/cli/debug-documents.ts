@@ -34,7 +34,7 @@ export function snapshotOf(report: LoopReport): object {
     observation: observation === undefined ? null : observationDocument(observation),
     scaleUp: rounds.map(({ plan, increases }) => ({
       summary: plan.summary,
-      notes: (plan.notes ?? []).map(({ text }) => text),
+      notes: plan.notes.map(({ text }) => text),
       options: plan.options.map(({ cost, ...option }) => ({ ...option, perHour: cost?.perHour })),
       skipped: plan.skipped,
       pods: capped([...plan.verdicts].map(([pod, verdict]) => ({ pod: podName(pod), verdict }))),

@@ -39,14 +39,14 @@ export interface ScoredOption {
   readonly pods: number;
   /** The wasted share that least-waste compares. 0 means none. */
   readonly waste: number;
-  /** The group's level in the priority rules. Absent if no rule matches it. */
-  readonly priority?: number;
-  /** Absent if the VM size has no price. */
-  readonly cost?: OptionCost;
-  /** Azure's placement score of the group. Absent if there is none. */
-  readonly placementScore?: PlacementScore;
-  /** How well the nodes meet what the pods prefer; more is better. Absent if no expander compares it. */
-  readonly preference?: number;
+  /** The group's level in the priority rules. undefined: no rule matches it. */
+  readonly priority: number | undefined;
+  /** undefined: the VM size has no price. */
+  readonly cost: OptionCost | undefined;
+  /** Azure's placement score of the group. undefined: there is none. */
+  readonly placementScore: PlacementScore | undefined;
+  /** How well the nodes meet what the pods prefer; more is better. undefined: no expander compares it. */
+  readonly preference: number | undefined;
 }
 
 /** The subject of a plan's note; a closed set, used as a metric label. */
@@ -70,21 +70,35 @@ export interface ScaleUpPlan {
   /** The verdict of every pod that was evaluated. */
   readonly verdicts: ReadonlyMap<Pod, PodVerdict>;
   readonly options: readonly ScoredOption[];
-  /** Pods that controllers are about to create. If absent, the feature is off. */
-  readonly injection?: { readonly injected: number; readonly skipped: number };
-  /** The pods that stand for room on present nodes that buffers and bookings reserve. If absent, there is none. `unknown`: not computed. */
-  readonly reserved?: readonly AssumedPod[] | 'unknown';
-  /** How many estimates were made before planning time ran out. Absent if it did not. */
-  readonly cutShortAfter?: number;
-  /** How many searches on existing nodes were made before planning time ran out in one. Absent if it did not. */
-  readonly searchedUntilLate?: number;
+  /** Pods that controllers are about to create. undefined: the feature is off. */
+  readonly injection: { readonly injected: number; readonly skipped: number } | undefined;
+  /** The pods that stand for room on present nodes that buffers and bookings reserve. `unknown`: not computed. */
+  readonly reserved: readonly AssumedPod[] | 'unknown';
+  /** How many estimates were made before planning time ran out. undefined: it did not. */
+  readonly cutShortAfter: number | undefined;
+  /** How many searches on existing nodes were made before planning time ran out in one. undefined: it did not. */
+  readonly searchedUntilLate: number | undefined;
   /** How many whole plans were made beside the first, to serve priorities better, with buffers last, or to explain nodes on their way. */
-  readonly retried?: number;
-  /** If absent, there are no remarks. */
-  readonly notes?: readonly PlanNote[];
+  readonly retried: number;
+  readonly notes: readonly PlanNote[];
   /** One line for people: what and why. */
   readonly summary: string;
 }
+
+/** A plan of nothing. */
+export const NOTHING_PLANNED: ScaleUpPlan = {
+  increases: [],
+  skipped: [],
+  verdicts: new Map(),
+  options: [],
+  injection: undefined,
+  reserved: [],
+  cutShortAfter: undefined,
+  searchedUntilLate: undefined,
+  retried: 0,
+  notes: [],
+  summary: '',
+};
 
 export interface Blocker {
   readonly pod: string;
@@ -108,14 +122,14 @@ export interface Removal {
   readonly unneededSinceMs: number;
   readonly cause: RemovalCause;
   readonly utilization: number;
-  /** The condition that makes it sick. Absent unless that is the cause. */
-  readonly condition?: string;
-  /** Its instance is reimaged instead of deleted, and its node comes back. Absent unless it is sick and its group wants that. */
-  readonly reimages?: true;
-  /** If set, the group's removals in this plan are carried out together or not at all. */
-  readonly together?: true;
-  /** The group's own drain settings, if it has some. */
-  readonly drain?: Partial<DrainOptions>;
+  /** The condition that makes it sick. undefined: it is not removed since it is sick. */
+  readonly condition: string | undefined;
+  /** Its instance is reimaged instead of deleted, and its node comes back. undefined: it is not sick, or its group does not want that. */
+  readonly reimages: true | undefined;
+  /** Whether the group's removals in this plan are carried out together or not at all. undefined: they are not. */
+  readonly together: true | undefined;
+  /** What the group states of its drains. undefined: nothing. */
+  readonly drain: Partial<DrainOptions> | undefined;
 }
 
 export interface UnremovableNode {
@@ -147,8 +161,8 @@ export interface ScaleDownPlan {
   readonly removals: readonly Removal[];
   readonly instanceRemovals: readonly InstanceRemoval[];
   readonly kept: readonly UnremovableNode[];
-  /** How many nodes were simulated before time ran out. Absent if it did not. */
-  readonly cutShortAfter?: number;
+  /** How many nodes were simulated before time ran out. undefined: it did not. */
+  readonly cutShortAfter: number | undefined;
   /** If set, why this loop removes nothing. */
   readonly inhibited: string | undefined;
   readonly summary: string;

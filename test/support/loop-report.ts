@@ -1,6 +1,6 @@
 /** What one loop did, as observers get it. */
 import type { LoopReport } from '../../src/domain/loop-report.ts';
-import type { ScaleDownPlan, ScaleUpPlan } from '../../src/domain/plan.ts';
+import { NOTHING_PLANNED, type ScaleDownPlan, type ScaleUpPlan } from '../../src/domain/plan.ts';
 import { START_MS } from './builders.ts';
 import { aState, withMade } from './state.ts';
 import { followIncreases } from '../../src/planning/state/increases/follow-increases.ts';
@@ -28,12 +28,24 @@ export function aLoopReport(change: Partial<LoopReport> = {}): LoopReport {
 
 /** No group grows. */
 export function aScaleUpPlan(change: Partial<ScaleUpPlan> = {}): ScaleUpPlan {
-  return { increases: [], skipped: [], verdicts: new Map(), options: [], summary: '', ...change };
+  return { ...NOTHING_PLANNED, ...change };
 }
 
 /** No node is unneeded. */
+/** A removal in itself: of a node that is not sick, alone, drained as all are. */
+export const ORDINARY = { condition: undefined, reimages: undefined, together: undefined, drain: undefined } as const;
+
 export function aScaleDownPlan(change: Partial<ScaleDownPlan> = {}): ScaleDownPlan {
-  return { unneeded: new Map(), removals: [], instanceRemovals: [], kept: [], inhibited: undefined, summary: '', ...change };
+  return {
+    unneeded: new Map(),
+    removals: [],
+    instanceRemovals: [],
+    kept: [],
+    cutShortAfter: undefined,
+    inhibited: undefined,
+    summary: '',
+    ...change,
+  };
 }
 
 /** Reports of one loop after the other: each state has the increases that the loop has made by then, with their instances. */

@@ -13,6 +13,7 @@ import { type NodeGroup, NOTHING_KNOWN } from '../../domain/node-group.ts';
 import { type NodeTemplate, NOTHING_SHOWN } from '../../domain/node-template.ts';
 import { type CloudView, type ClusterView, NOT_WATCHED, NOTHING_REPORTED, type Observation } from '../../domain/observation.ts';
 import type { Pod, PodShape } from '../../domain/pod.ts';
+import type { ScaleDownPlan, ScaleUpPlan } from '../../domain/plan.ts';
 import type { Policy } from '../../domain/policy.ts';
 import { wholePolicy, type StoredPolicy } from './stored-policy.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
@@ -175,9 +176,12 @@ function decodeValue(value: unknown, names: ResourceNames, shapes: readonly PodS
   return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, decodeValue(part, names, shapes)]));
 }
 
-export function plainPlan(plan: object): PlainPlan {
-  return plain(plan);
+/** Leaves out what is as usual in a plan. */
+export function plainPlan(plan: ScaleUpPlan | ScaleDownPlan): PlainPlan {
+  return plain('reserved' in plan ? withoutDefaults(plan, USUAL) : plan);
 }
+
+const USUAL: Partial<ScaleUpPlan> = { reserved: [], retried: 0, notes: [] };
 
 function plain(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;

@@ -56,7 +56,7 @@ export function cutAsRecorded(recorded: unknown): { readonly isLate?: IsLate; re
   return { retries, isLate };
 }
 
-function isSamePlan(plan: object | undefined, recorded: unknown): boolean {
+function isSamePlan(plan: ScaleUpPlan | ScaleDownPlan | undefined, recorded: unknown): boolean {
   return plan === undefined ? recorded === undefined : isDeepStrictEqual(withoutProse(plainPlan(plan)), withoutProse(recorded));
 }
 

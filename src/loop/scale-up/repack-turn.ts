@@ -5,7 +5,7 @@
 import type { IncreaseRecord, RepackReport, ScaleUpRound } from '../../domain/loop-report.ts';
 import type { LoopState } from '../../domain/loop-state.ts';
 import type { Observation } from '../../domain/observation.ts';
-import type { AssumedPod, Increase, ScaleDownPlan, ScaleUpPlan } from '../../domain/plan.ts';
+import { type AssumedPod, type Increase, NOTHING_PLANNED, type ScaleDownPlan, type ScaleUpPlan } from '../../domain/plan.ts';
 import { optionsOf } from '../../domain/policy.ts';
 import type { RepackPolicy } from '../../domain/repack.ts';
 import { sickPools } from '../../planning/facts/sick-nodes.ts';
@@ -146,7 +146,7 @@ const WHY: Readonly<Partial<Record<Increase['cause'], string>>> = {
 async function request(increase: Increase, input: RepackTurnInput, signal: AbortSignal): Promise<readonly IncreaseRecord[]> {
   const { observation, deps, settings, unanswered } = input;
   const summary = `+${increase.to - increase.from} ${increase.group} ${WHY[increase.cause] ?? 'for a repack'}`;
-  const plan: ScaleUpPlan = { increases: [increase], skipped: [], verdicts: new Map(), options: [], summary };
+  const plan: ScaleUpPlan = { ...NOTHING_PLANNED, increases: [increase], summary };
   return executeScaleUp({ plan, observation, deps, namespace: settings.namespace, unanswered }, signal);
 }
 

@@ -145,7 +145,7 @@ async function explainTimed({ input, plan: decided, planMs }: DecidedRound, deps
 
 /** Every round makes one plan; this many more are left to the next one. */
 function retriesLeft(rounds: readonly ScaleUpRound[]): number {
-  return MAX_RETRIES_PER_LOOP - rounds.reduce((made, { plan }) => made + (plan.retried ?? 0), 0);
+  return MAX_RETRIES_PER_LOOP - rounds.reduce((made, { plan }) => made + plan.retried, 0);
 }
 
 /** The part of the time that searches leave to estimates: without it, pods that are searched in vain would keep the others from new nodes. */

@@ -6,7 +6,7 @@ import type { HistorySink, StoredDecision } from '../../domain/history.ts';
 import type { InstanceKey, NodeGroupId } from '../../domain/ids.ts';
 import { type AnsweredRecord, answeredRecord, type IncreaseRecord, type LoopReport, type ScaleUpRound } from '../../domain/loop-report.ts';
 import type { IncreaseOutcome } from '../../domain/outcome.ts';
-import type { ScaleDownPlan, ScaleUpPlan } from '../../domain/plan.ts';
+import { NOTHING_PLANNED, type ScaleDownPlan, type ScaleUpPlan } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { Policy } from '../../domain/policy.ts';
 import { defined } from '../../lib/defined.ts';
@@ -138,7 +138,7 @@ export class DecisionLog {
 
   #log({ observation }: LoopReport, made: NewDecision): LoggedDecision | undefined {
     if (observation === undefined) return undefined;
-    const { kind, sentence, groups, scaleUp = NO_PLAN, scaleDown, outcomes, pending, dumped } = made;
+    const { kind, sentence, groups, scaleUp = NOTHING_PLANNED, scaleDown, outcomes, pending, dumped } = made;
     const id = this.#idAt(observation.nowMs);
     const input = { observation, policy: this.#deps.policy() };
     const dumpFile = this.#deps.dumpOf(dumped ?? scaleDown ?? scaleUp);
@@ -159,8 +159,6 @@ export class DecisionLog {
     return `${stem}-${known + 1}`;
   }
 }
-
-const NO_PLAN: ScaleUpPlan = { increases: [], skipped: [], verdicts: new Map(), options: [], summary: '' };
 
 /** What the pods wait for; the increases of the same plan are a decision of their own. */
 function withoutIncreases(plan: ScaleUpPlan): ScaleUpPlan {

@@ -234,7 +234,7 @@ export function configFindings(metrics: Metrics['config'], priorities: PriorityR
     const plan = rounds.at(-1)?.plan;
     // Without a plan, the earlier values still hold.
     if (plan === undefined) return;
-    const notes = plan.notes ?? [];
+    const { notes } = plan;
     for (const kind of NOTE_KINDS) metrics.findings.set({ kind }, notes.filter((note) => note.kind === kind).length);
   };
 }

@@ -15,7 +15,6 @@ import { nominatedPods, planWithAssumedPods, withAssumedPods } from '../state/as
 import { makeScaleDownContext, type ScaleDownContext, type ScaleDownContextInput } from './plan-context.ts';
 import { selectRemovals } from './select.ts';
 import { findUnneeded, type Unneeded } from './unneeded.ts';
-import { defined } from '../../lib/defined.ts';
 import { finishAtOnce, type SlicedWork } from '../../lib/slices.ts';
 import { withForkInSlices } from '../../scheduling/snapshot/snapshot.ts';
 
@@ -65,7 +64,7 @@ function* planWithNominated(input: PlanScaleDownInput): SlicedWork<ScaleDownPlan
     removals: selection.removals,
     instanceRemovals,
     kept: [...eligibility.kept, ...unneeded.kept, ...selection.kept],
-    ...defined({ cutShortAfter: unneeded.cutShortAfter }),
+    cutShortAfter: unneeded.cutShortAfter,
     inhibited,
     summary: summarizeCounts({ removals: selection.removals.length, instances: instanceRemovals.length, unneeded: timers.size, inhibited }),
   };
@@ -91,7 +90,7 @@ function timersOf(context: ScaleDownContext, unneeded: readonly Unneeded[], paus
 /** Timers are dropped: what is known at such a time is not reliable. */
 function planWithoutRemovals(inhibited: string, instanceRemovals: readonly InstanceRemoval[]): ScaleDownPlan {
   const summary = summarizeCounts({ removals: 0, instances: instanceRemovals.length, unneeded: 0, inhibited });
-  return { unneeded: new Map(), removals: [], instanceRemovals, kept: [], inhibited, summary };
+  return { unneeded: new Map(), removals: [], instanceRemovals, kept: [], cutShortAfter: undefined, inhibited, summary };
 }
 
 function summarizeCounts(counts: {

@@ -1,5 +1,4 @@
 import { type NodeGroupId, podName } from '../../domain/ids.ts';
-import { defined } from '../../lib/defined.ts';
 import { compareText } from '../../lib/comparison.ts';
 import { GangLedger } from '../../scheduling/drainability/gang-ledger.ts';
 import { statedDrain } from '../../scheduling/drainability/group-drain-options.ts';
@@ -313,9 +312,9 @@ function toRemoval(candidate: Unneeded, { observation }: ScaleDownContext): Remo
     unneededSinceMs: candidate.sinceMs,
     cause: causeOf(candidate),
     utilization: candidate.utilization,
-    ...(causeOf(candidate) === 'sick' && reasonAgainstReimage(candidate, observation.nowMs) === undefined
-      ? { reimages: true as const }
-      : {}),
-    ...defined({ condition: candidate.condition, drain: statedDrain(candidate.group.options) }),
+    reimages: causeOf(candidate) === 'sick' && reasonAgainstReimage(candidate, observation.nowMs) === undefined ? true : undefined,
+    condition: candidate.condition,
+    together: undefined,
+    drain: statedDrain(candidate.group.options),
   };
 }

@@ -1,6 +1,6 @@
 /** One plan for one set of pods: places them on existing capacity, and grows groups for the others. */
 import type { NodeGroupId } from '../../domain/ids.ts';
-import type { ScaleUpPlan } from '../../domain/plan.ts';
+import { NOTHING_PLANNED, type ScaleUpPlan } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { PodVerdict, SkipReason } from '../../domain/reasons.ts';
 import { ClusterSnapshot } from '../../scheduling/snapshot/cluster-snapshot.ts';
@@ -73,9 +73,9 @@ function* planOnce(input: ScaleUpInput, toPlan: PodsToPlan): SlicedWork<DecidedP
   const blocked = reasonNotToAct(observation, state, policy);
   if (blocked !== undefined) {
     const waiting = [...pods.pods, ...pods.waiting].map((pod) => [pod, { kind: 'waiting', detail: blocked }] as const);
-    const reserved = toServe.some(isReservation) ? { reserved: 'unknown' as const } : {};
+    const reserved = toServe.some(isReservation) ? 'unknown' : [];
     const verdicts = new Map<Pod, PodVerdict>([...pods.ignored, ...waiting]);
-    return { increases: [], skipped: [], verdicts, options: [], ...reserved, summary: `no scale-up: ${blocked}` };
+    return { ...NOTHING_PLANNED, verdicts, reserved, summary: `no scale-up: ${blocked}` };
   }
   const context = makeScaleUpContext(input, pods);
   if (toServe.length + pods.daemons.length + pods.waiting.length === 0 && leavingNodes(input).size === 0)

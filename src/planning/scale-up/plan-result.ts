@@ -2,7 +2,7 @@
 import { describeBlock } from '../../domain/group-blocks.ts';
 import { type NodeGroupId, podName } from '../../domain/ids.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
-import type { Increase, ScaleUpPlan, SkippedGroup } from '../../domain/plan.ts';
+import { type Increase, NOTHING_PLANNED, type ScaleUpPlan, type SkippedGroup } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { FitReason, GroupRefusal, PodVerdict, SkipReason } from '../../domain/reasons.ts';
 import { compareBy } from '../../lib/comparison.ts';
@@ -243,16 +243,15 @@ export function buildScaleUpPlan(
     });
   const skipped = [...skips].map(([group, reason]): SkippedGroup => ({ group, reason })).concat(unchosen);
   skipped.sort(compareBy((item) => item.group));
-  const notes = context.scoring.notes(observation.cloud.groups);
-  const reserved = reservedPods({ verdicts });
   return {
+    ...NOTHING_PLANNED,
     increases,
     skipped,
     verdicts,
     options: [...expansion.options.values()],
-    ...defined({ cutShortAfter: expansion.cutShortAfter }),
-    ...(notes.length === 0 ? {} : { notes }),
-    ...(reserved.length === 0 ? {} : { reserved }),
+    cutShortAfter: expansion.cutShortAfter,
+    notes: context.scoring.notes(observation.cloud.groups),
+    reserved: reservedPods({ verdicts }),
     summary: summarizeIncreases(increases, expansion, verdicts),
   };
 }

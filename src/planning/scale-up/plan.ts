@@ -6,7 +6,6 @@ import type { ScaleUpPlan } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { PodVerdict } from '../../domain/reasons.ts';
 import { MAX_CLUSTER_PODS } from '../../domain/platform-limits.ts';
-import { defined } from '../../lib/defined.ts';
 import { finishAtOnce, type SlicedWork } from '../../lib/slices.ts';
 import { bufferPods } from '../capacity-objects/buffer-pods.ts';
 import { requestPods } from '../capacity-objects/provisioning-requests.ts';
@@ -47,7 +46,7 @@ export function* decideScaleUpInSlices(input: ScaleUpInput): SlicedWork<DecidedP
   const { request } = input;
   const plan = yield* request === undefined ? planForPending(input, sorted, tries) : planForRequest(input, request, sorted, tries);
   const { retried, searchedUntilLate, cutShortAfter } = tries;
-  return { ...plan, ...(retried === 0 ? {} : { retried }), ...defined({ cutShortAfter, searchedUntilLate }) };
+  return { ...plan, retried, cutShortAfter, searchedUntilLate };
 }
 
 function* planForPending(input: ScaleUpInput, { pods, ignored, gangs }: SortedPods, tries: TryLimits): SlicedWork<DecidedPlan> {

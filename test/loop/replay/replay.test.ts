@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { NOTHING_PLANNED } from '../../../src/domain/plan.ts';
 import { NO_BLOCKS } from '../../../src/domain/group-blocks.ts';
 import { nodeGroupId } from '../../../src/domain/ids.ts';
 import type { BrokenPromise } from '../../../src/domain/loop-state.ts';
@@ -38,7 +39,7 @@ describe('a dumped decision', () => {
     const result = replayed(up);
     expect(result.equal).toBe(true);
     expect(result.scaleUp?.increases.length).toBeGreaterThan(0);
-    expect(plainPlan(result.scaleUp ?? {})).toEqual(plainPlan(up.scaleUp[0] ?? {}));
+    expect(plainPlan(result.scaleUp ?? NOTHING_PLANNED)).toEqual(plainPlan(up.scaleUp[0] ?? NOTHING_PLANNED));
   });
 
   it('from a learned template comes out the same, and says where each part of it was known from', async () => {

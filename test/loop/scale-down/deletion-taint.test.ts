@@ -12,6 +12,7 @@ import { FakeClock, settle } from '../../support/fake-clock.ts';
 import { FakeCluster } from '../../support/fake-cluster.ts';
 import { silentLog } from '../../support/silent-log.ts';
 import { aState } from '../../support/state.ts';
+import { aScaleDownPlan, ORDINARY } from '../../support/loop-report.ts';
 
 const SIGNAL = new AbortController().signal;
 const SECONDS = String(START_MS / 1000);
@@ -22,7 +23,7 @@ const cordonedBefore = { key: CORDONED_BEFORE_TAINT, value: 'true', effect: 'Pre
 
 function planOf(unneeded: readonly string[], removals: ScaleDownPlan['removals'] = []): ScaleDownPlan {
   const since = new Map(unneeded.map((node) => [node, START_MS]));
-  return { unneeded: since, removals, instanceRemovals: [], kept: [], inhibited: undefined, summary: '' };
+  return aScaleDownPlan({ unneeded: since, removals });
 }
 
 function softWorld(options: readonly NodeOptions[], { foreign = false, callMs = 0, softTaintTimeMs = 3_000 } = {}) {
@@ -81,6 +82,7 @@ describe('soft taints', () => {
           unneededSinceMs: 0,
           cause: 'empty' as const,
           utilization: 0,
+          ...ORDINARY,
         },
       ],
     },

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Turns } from '../../../src/lib/slices.ts';
 import { AutoscalerError } from '../../../src/lib/errors.ts';
-import type { ScaleDownPlan } from '../../../src/domain/plan.ts';
 import { TO_BE_DELETED_TAINT } from '../../../src/domain/taints.ts';
 import { ownerKey, type OwnerState } from '../../../src/domain/workloads.ts';
 import { reduceRemovals } from '../../../src/planning/state/loop-state.ts';
@@ -14,6 +13,7 @@ import { silentLog } from '../../support/silent-log.ts';
 import { MINUTE, G, setUp, removalOf, reasons, isMarked, lastOutcome } from './removal-stage.ts';
 import { valueOf } from '../support.ts';
 import { aState } from '../../support/state.ts';
+import { aScaleDownPlan } from '../../support/loop-report.ts';
 
 describe('a removal', () => {
   it('marks, waits, deletes by id, and leaves the mark on the node that goes', async () => {
@@ -358,16 +358,6 @@ describe('the runner', () => {
 
 describe('executeScaleDown', () => {
   const UNPACED = { turns: new Turns(undefined), over: new AbortController().signal };
-  const planOf = (change: Partial<ScaleDownPlan>): ScaleDownPlan => ({
-    unneeded: new Map(),
-    removals: [],
-    instanceRemovals: [],
-    kept: [],
-    inhibited: undefined,
-    summary: '',
-    ...change,
-  });
-
   it('deletes failed instances below the minimum, strangers not, and asks again only after a rest', async () => {
     const world = setUp({ minSize: 2 });
     const instanceRemovals = [
@@ -376,7 +366,7 @@ describe('executeScaleDown', () => {
     ] as const;
     const run = () =>
       executeScaleDown({
-        plan: planOf({ instanceRemovals }),
+        plan: aScaleDownPlan({ instanceRemovals }),
         groups: [],
         runner: world.runner,
         log: silentLog(),
@@ -407,7 +397,7 @@ describe('executeScaleDown', () => {
       instances: ['g-0', 'g-1'].map((node, index) => anInstance({ node, state: 'creating', hostName: `host-${index}` })),
     }));
     for (const node of ['g-0', 'g-1']) world.cluster.nodes.delete(node);
-    const plan = planOf({ instanceRemovals: ['g-0', 'g-1'].map((node) => ({ group: G, instance: keyOf(node), cause: 'failed' })) });
+    const plan = aScaleDownPlan({ instanceRemovals: ['g-0', 'g-1'].map((node) => ({ group: G, instance: keyOf(node), cause: 'failed' })) });
     world.cluster.nodes.set('host-0', aNode({ name: 'host-0', providerId: 'azure:///something' }));
     for (const pod of pods) world.cluster.pods.set(pod.uid, pod);
     await executeScaleDown({ plan, groups, runner: world.runner, log: silentLog(), metrics: world.metrics, ...UNPACED });
@@ -423,7 +413,7 @@ describe('executeScaleDown', () => {
       instances: states.map((state, index) => anInstance({ node: `g-${index}`, state, hostName: `host-${index}` })),
     }));
     for (const node of ['g-0', 'g-1']) world.cluster.nodes.delete(node);
-    const plan = planOf({ instanceRemovals: ['g-0', 'g-1'].map((node) => ({ group: G, instance: keyOf(node), cause: 'failed' })) });
+    const plan = aScaleDownPlan({ instanceRemovals: ['g-0', 'g-1'].map((node) => ({ group: G, instance: keyOf(node), cause: 'failed' })) });
     await executeScaleDown({ plan, groups, runner: world.runner, log: silentLog(), metrics: world.metrics, ...UNPACED });
     await settle();
     expect(world.cloud.deletes.map(({ failed }) => [...(failed ?? [])])).toEqual([[keyOf('g-0')]]);
@@ -439,7 +429,7 @@ describe('executeScaleDown', () => {
       instances: ['g-0', 'g-1'].map((node, index) => anInstance({ node, state: 'failed', hostName: `HOST-${index}` })),
     }));
     for (const node of ['g-0', 'g-1']) world.cluster.nodes.delete(node);
-    const plan = planOf({ instanceRemovals: ['g-0', 'g-1'].map((node) => ({ group: G, instance: keyOf(node), cause: 'failed' })) });
+    const plan = aScaleDownPlan({ instanceRemovals: ['g-0', 'g-1'].map((node) => ({ group: G, instance: keyOf(node), cause: 'failed' })) });
     const known = world.cluster.observe(START_MS);
     world.cluster.nodes.set(name, aNode({ name, providerId }));
     if (!watched) world.cluster.observe = () => known;
@@ -454,7 +444,7 @@ describe('executeScaleDown', () => {
       { node: 'a', reason: 'NotUnderutilized' },
       { node: 'b', reason: 'NotUnderutilized' },
     ] as const;
-    const plan = planOf({ kept, removals: [removalOf('g-0')], unneeded: new Map([['g-0', START_MS]]) });
+    const plan = aScaleDownPlan({ kept, removals: [removalOf('g-0')], unneeded: new Map([['g-0', START_MS]]) });
     await executeScaleDown({ plan, groups: [], runner: world.runner, log: silentLog(), metrics: world.metrics, ...UNPACED });
     expect(world.runner.inFlight().size).toBe(1);
     expect(await valueOf(world.metrics.scaleDown.unneeded)).toBe(1);
@@ -472,7 +462,7 @@ describe('executeScaleDown', () => {
       turns += 1;
       if (turns === stopAfter) stop.abort();
     };
-    const plan = planOf({ removals: ['g-0', 'g-1', 'g-2', 'g-3'].map((node) => removalOf(node)) });
+    const plan = aScaleDownPlan({ removals: ['g-0', 'g-1', 'g-2', 'g-3'].map((node) => removalOf(node)) });
 
     await executeScaleDown({
       plan,

@@ -9,6 +9,7 @@ import { FakeClock } from '../../support/fake-clock.ts';
 import { aPolicy } from '../../support/policy.ts';
 import { MINUTE } from './removal-stage.ts';
 import { nodeGroupId, type NodeGroupId } from '../../../src/domain/ids.ts';
+import { ORDINARY } from '../../support/loop-report.ts';
 
 const mover = aPod({ name: 'mover' });
 const SELF = 'a/1';
@@ -21,6 +22,7 @@ const REMOVAL: Omit<Removal, 'pods'> = {
   unneededSinceMs: 0,
   cause: 'empty',
   utilization: 0,
+  ...ORDINARY,
 };
 const nominated: Pod = { ...mover, nominatedNodeName: 'g-0' };
 

@@ -13,6 +13,7 @@ import { FakeCloud } from '../../support/fake-cloud.ts';
 import { FakeCluster } from '../../support/fake-cluster.ts';
 import { aPolicy } from '../../support/policy.ts';
 import { silentLog } from '../../support/silent-log.ts';
+import { ORDINARY } from '../../support/loop-report.ts';
 
 export const MINUTE = 60_000;
 export const G = nodeGroupId('g');
@@ -74,6 +75,7 @@ export function removalOf(node: string, pods: readonly Pod[] = [], rest: Partial
     unneededSinceMs: START_MS,
     cause: pods.length === 0 ? 'empty' : 'underutilized',
     utilization: 0.1,
+    ...ORDINARY,
     ...rest,
   };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { nodeGroupId } from '../../../src/domain/ids.ts';
-import type { ScoredOption } from '../../../src/domain/plan.ts';
+import { NOTHING_PLANNED, type ScoredOption } from '../../../src/domain/plan.ts';
 import type { PriorityLevel } from '../../../src/domain/policy.ts';
 import { describePriorityRuleEvents } from '../../../src/observers/events/priority-rule-events.ts';
 import type { PriorityRulesView } from '../../../src/domain/ports/stored-text.ts';
@@ -14,11 +14,12 @@ const option = (group: string, priority?: number): ScoredOption => ({
   nodes: 1,
   pods: 1,
   waste: 0,
-  ...(priority === undefined ? {} : { priority }),
+  priority,
+  cost: undefined,
+  placementScore: undefined,
+  preference: undefined,
 });
-const roundsOf = (options: readonly ScoredOption[]) => [
-  { plan: { increases: [], skipped: [], verdicts: new Map(), options, summary: '' }, increases: [] },
-];
+const roundsOf = (options: readonly ScoredOption[]) => [{ plan: { ...NOTHING_PLANNED, options }, increases: [] }];
 
 describe('events on the ConfigMap of priorities', () => {
   it.each<[string, PriorityRulesView, readonly ScoredOption[], readonly string[]]>([

@@ -3,7 +3,7 @@ import type { UnremovableNode } from '../../../src/domain/plan.ts';
 import type { AutoscalerEvent } from '../../../src/domain/ports/records.ts';
 import { unreadableProtectionEvents } from '../../../src/observers/events/unreadable-protections.ts';
 import { aCluster, aNode, anObservation, aPod } from '../../support/builders.ts';
-import { aLoopReport } from '../../support/loop-report.ts';
+import { aLoopReport, aScaleDownPlan } from '../../support/loop-report.ts';
 
 const blockedBy = (node: string): UnremovableNode => ({
   node,
@@ -22,7 +22,7 @@ function recorded(
   const pods = nodes.map((nodeName) => aPod({ name: `${nodeName}-pod`, nodeName, doNotDisrupt: true, protectedBy }));
   const cluster = aCluster({ nodes: nodes.map((name) => aNode({ name, scaleDownDisabled: true, protectedBy })), pods });
   for (const kept of loops) {
-    const scaleDown = { unneeded: new Map(), removals: [], instanceRemovals: [], kept, inhibited: undefined, summary: '' };
+    const scaleDown = aScaleDownPlan({ kept });
     observe(aLoopReport({ observation: anObservation([], cluster), scaleDown }));
   }
   return events;

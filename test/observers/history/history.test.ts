@@ -9,6 +9,7 @@ import { collectGarbage } from '../../support/collect-garbage.ts';
 import { aHistory } from '../../support/history.ts';
 import { aRecord, aReport, GROUP, type Look } from './support.ts';
 import { aBackoff } from '../../support/state.ts';
+import { ORDINARY } from '../../support/loop-report.ts';
 
 const MINUTE = 60_000;
 const WEB = [aPod({ name: 'web-1' }), aPod({ name: 'web-2' })];
@@ -163,6 +164,7 @@ describe('decisions', () => {
     unneededSinceMs: 0,
     cause: 'empty',
     utilization: 0,
+    ...ORDINARY,
   } as const;
 
   it.each<[string, readonly Look[], string, string]>([

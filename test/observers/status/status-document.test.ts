@@ -9,7 +9,7 @@ import { StatusPublisher } from '../../../src/observers/status/status-publisher.
 import type { AutoscalerStatus } from '../../../src/domain/ports/records.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
 import { aCluster, aGroup, anInstance, aNode, anObservation, START_MS } from '../../support/builders.ts';
-import { aLoopReport } from '../../support/loop-report.ts';
+import { aLoopReport, aScaleDownPlan } from '../../support/loop-report.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { aPolicy } from '../../support/policy.ts';
 import { aBackoff, aState } from '../../support/state.ts';
@@ -27,11 +27,9 @@ interface Scene {
   readonly before?: Transitions;
 }
 
-const noPlan = { removals: [], instanceRemovals: [], kept: [], inhibited: undefined, summary: '' };
-
 function described({ nodes = [], groups = [aGroup({ id: 'a' })], state = {}, unneeded = [], nowMs = START_MS, before = new Map() }: Scene) {
   const observation = anObservation(groups, aCluster({ nodes }), { nowMs });
-  const scaleDown = { ...noPlan, unneeded: new Map(unneeded.map((name) => [name, nowMs])) };
+  const scaleDown = aScaleDownPlan({ unneeded: new Map(unneeded.map((name) => [name, nowMs])) });
   return describeStatus({ observation, state: aState(state), scaleDown, policy: aPolicy(), before });
 }
 

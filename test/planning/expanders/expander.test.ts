@@ -11,6 +11,10 @@ const option = (group: string, part: Partial<ScoredOption> = {}): ScoredOption =
   nodes: 1,
   pods: 1,
   waste: 0.5,
+  priority: undefined,
+  cost: undefined,
+  placementScore: undefined,
+  preference: undefined,
   ...part,
 });
 const costing = (perHour: number, part: Partial<OptionCost> = {}): Partial<ScoredOption> => ({

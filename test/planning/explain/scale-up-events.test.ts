@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { finishAtOnce } from '../../../src/lib/slices.ts';
 import { AutoscalerError } from '../../../src/lib/errors.ts';
 import type { IncreaseOutcome } from '../../../src/domain/outcome.ts';
-import type { ScaleUpPlan } from '../../../src/domain/plan.ts';
+import { NOTHING_PLANNED, type ScaleUpPlan } from '../../../src/domain/plan.ts';
 import type { Pod } from '../../../src/domain/pod.ts';
 import type { PodGroups } from '../../../src/domain/workloads.ts';
 import type { FitReason, GroupRefusal, PodVerdict } from '../../../src/domain/reasons.ts';
@@ -78,11 +78,8 @@ describe("why a pod didn't trigger a scale-up", () => {
   });
   const verdict = { kind: 'helpless', byGroup } as const;
   const plan = (pods: readonly Pod[]): ScaleUpPlan => ({
-    increases: [],
-    skipped: [],
+    ...NOTHING_PLANNED,
     verdicts: new Map(pods.map((pod) => [pod, verdict])),
-    options: [],
-    summary: '',
   });
   const messages = (given: Omit<Parameters<typeof podsWithoutScaleUpEvents>[0], 'groups'>) =>
     finishAtOnce(podsWithoutScaleUpEvents({ groups, ...given })).map(({ message }) => message);

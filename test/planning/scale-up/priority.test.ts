@@ -23,7 +23,7 @@ describe('capacity that is short goes to pods of higher priority', () => {
       const plan = planFor(retries === undefined ? world : { ...world, retries });
       return { retried: plan.retried, top: verdictOf(plan, pods.at(-1)!)?.kind };
     };
-    expect(kinds(0)).toEqual({ retried: undefined, top: 'helpless' });
+    expect(kinds(0)).toEqual({ retried: 0, top: 'helpless' });
     expect(kinds(1)).toEqual({ retried: 1, top: 'triggered' });
     expect(kinds().retried).toBeLessThanOrEqual(6);
   });

@@ -5,7 +5,6 @@ import type { Backoff, LoopState } from '../../../src/domain/loop-state.ts';
 import type { NodeGroup } from '../../../src/domain/node-group.ts';
 import type { CloudEvent } from '../../../src/domain/observation.ts';
 import type { RemovalOutcome, RemovalStep } from '../../../src/domain/outcome.ts';
-import type { ScaleDownPlan } from '../../../src/domain/plan.ts';
 import { TO_BE_DELETED_TAINT } from '../../../src/domain/taints.ts';
 import { reduceIncrease, reduceObservation, reduceRemovals, reduceScaleDownPlan } from '../../../src/planning/state/loop-state.ts';
 import { failIncrease } from '../../../src/planning/state/closures.ts';
@@ -13,6 +12,7 @@ import { aCloud, aCluster, aGroup, anInstance, aNode, anObservation, keyOf, STAR
 import { aPolicy } from '../../support/policy.ts';
 import { aState } from '../../support/state.ts';
 import { inFlight, inFlightByGroup } from '../../../src/planning/state/increases/increase-records.ts';
+import { aScaleDownPlan } from '../../support/loop-report.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -285,15 +285,7 @@ describe('increases in flight', () => {
 });
 
 describe('scale-down', () => {
-  const plan = (change: Partial<ScaleDownPlan>): ScaleDownPlan => ({
-    unneeded: new Map(),
-    removals: [],
-    instanceRemovals: [],
-    kept: [],
-    inhibited: undefined,
-    summary: '',
-    ...change,
-  });
+  const plan = aScaleDownPlan;
   const started: RemovalOutcome = {
     kind: 'started',
     group: G,

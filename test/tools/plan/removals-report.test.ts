@@ -5,7 +5,7 @@ import type { ScaleDownPlan } from '../../../src/domain/plan.ts';
 import { NO_PRICES } from '../../../src/domain/policy.ts';
 import { explainNodes } from '../../../src/planning/explain/unremovable-nodes.ts';
 import { reportRemovals } from '../../../src/tools/plan/report/removals-report.ts';
-import { aScaleDownPlan } from '../../support/loop-report.ts';
+import { aScaleDownPlan, ORDINARY } from '../../support/loop-report.ts';
 import { dumpRecord } from '../../../src/loop/replay/dump.ts';
 import { planScaleDown } from '../../../src/planning/scale-down/plan.ts';
 import { ClusterSnapshot } from '../../../src/scheduling/snapshot/cluster-snapshot.ts';
@@ -211,7 +211,8 @@ describe('the time of a file', () => {
 
 it('a sick node that is reimaged is said to be, and saves nothing', () => {
   const node = 'g-0';
-  const removal = { group: nodeGroupId('g'), node, instance: keyOf(node), pods: [], unneededSinceMs: START_MS, utilization: 0 } as const;
+  const whole = { ...ORDINARY, pods: [], unneededSinceMs: START_MS, utilization: 0 } as const;
+  const removal = { ...whole, group: nodeGroupId('g'), node, instance: keyOf(node) };
   const removals = [{ ...removal, cause: 'sick', condition: 'XIDErrors=True', reimages: true }] as const;
   const observation = anObservation([aGroup({ id: 'g', target: 1 })], aCluster({ nodes: [aNode({ name: node })] }));
   const prices = { ...NO_PRICES, prices: { standard_d4s_v5: 0.2 } };

@@ -6,7 +6,6 @@ import type { NodeGroupId } from '../../../domain/ids.ts';
 import { isWhole } from '../../../domain/node-group.ts';
 import type { ScoredOption } from '../../../domain/plan.ts';
 import type { Pod } from '../../../domain/pod.ts';
-import { defined } from '../../../lib/defined.ts';
 import type { Expander } from '../../expanders/expander.ts';
 import type { ExistingCapacity } from '../groups/existing-capacity.ts';
 import { type FreeRoom, nodesAllowed, takeNodes, type QuotaRoom } from '../groups/quotas.ts';
@@ -63,14 +62,14 @@ export interface ExpansionResult {
   /** Rounds or time ran out before all pods that can be helped were helped. */
   readonly unfinished: boolean;
   /** The number of estimates after which the time was up. If absent, there was time enough for all. */
-  readonly cutShortAfter?: number;
+  readonly cutShortAfter: number | undefined;
   /** Groups that were estimated at least once. */
   readonly estimated: ReadonlySet<NodeGroupId>;
 }
 
 /** The result of a plan in which no pod needs a new node. */
 export function emptyExpansion(room: QuotaRoom): ExpansionResult {
-  return { added: new Map(), options: new Map(), room, unfinished: false, estimated: new Set() };
+  return { added: new Map(), options: new Map(), room, unfinished: false, cutShortAfter: undefined, estimated: new Set() };
 }
 
 export class Expansion {
@@ -156,7 +155,7 @@ export class Expansion {
       room: this.#room,
       unfinished: ranOutOfRounds || this.isCutShort,
       estimated: this.#estimated,
-      ...(isLateInEstimates ? defined({ cutShortAfter }) : {}),
+      cutShortAfter: isLateInEstimates ? cutShortAfter : undefined,
     };
   }
 }

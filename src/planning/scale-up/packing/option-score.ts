@@ -15,7 +15,6 @@ import type { EquivalenceGroup } from '../pods/equivalence-groups.ts';
 import type { FamilyMember } from './place-pods.ts';
 import type { Estimate } from './estimate.ts';
 import { preferenceScore, spreadDomainsIn, type SpreadDomains } from './soft-preferences.ts';
-import { defined } from '../../../lib/defined.ts';
 
 /** One way to grow: new nodes of one group, or of a family of groups. */
 export interface ExpandOption {
@@ -139,7 +138,10 @@ export function scoreOption(template: GroupTemplate, estimate: Estimate, scoring
     nodes: estimate.nodes,
     pods,
     waste,
-    ...defined({ priority, cost, placementScore: group.placementScore, preference }),
+    priority,
+    cost,
+    placementScore: group.placementScore,
+    preference,
   };
 }
 

@@ -270,7 +270,7 @@ function notesOf(
 ): readonly string[] {
   return [
     ...assumedOwnerNotes(scaleDown, observation, assumedOwnerKinds),
-    ...(scaleUp.notes ?? []).map(({ text }) => text),
+    ...scaleUp.notes.map(({ text }) => text),
     ...observation.cloud.groups.flatMap(({ id, template }) =>
       template === undefined || template.declaredDiffer === '' ? [] : [`${id}: ${template.declaredDiffer}.`],
     ),

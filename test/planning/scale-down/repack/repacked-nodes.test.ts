@@ -6,6 +6,7 @@ import { withMovedPods } from '../../../../src/planning/scale-down/repacked-node
 import { aNode, aPod, START_MS } from '../../../support/builders.ts';
 import { aPolicy } from '../../../support/policy.ts';
 import { keptReasons, MINUTE, nodes, plan, pool, removed, sinceMinutes, type World } from '../world.ts';
+import { ORDINARY } from '../../../support/loop-report.ts';
 
 const P = nodeGroupId('p');
 const HOUR = 60 * MINUTE;
@@ -134,6 +135,7 @@ describe('pods that a removal moved lately', () => {
       unneededSinceMs: 0,
       cause: 'underutilized' as const,
       utilization: 0.2,
+      ...ORDINARY,
     });
     const started = (node: string) => ({
       kind: 'started' as const,

@@ -86,7 +86,7 @@ describe('the order of searches', () => {
   it('is that of precedence again after a plan that came to its end', () => {
     const { stopped, ...rest } = rememberStop(
       aState({ stopped: { searched: [web.uid], explained: [], estimateFrom: 7 } }),
-      { verdicts: new Map() },
+      { verdicts: new Map(), cutShortAfter: undefined },
       3,
     );
     expect([stopped, rest]).toEqual([undefined, aState()]);
