@@ -21,19 +21,19 @@ export interface Instance {
   readonly state: InstanceState;
   readonly zone: string | undefined;
   readonly error: { readonly detail: ErrorKind; readonly code: string; readonly message: string } | undefined;
-  /** The name of the node that it should become. Present while no node names it as its instance. */
-  readonly hostName?: string;
+  /** The name of the node that it should become. undefined: a node names it as its instance, or it is unknown. */
+  readonly hostName: string | undefined;
   /**
-   * Distinguishes it from a later instance under the same key: clouds use names again. Present while no node names it as its instance, if
-   * the cloud reports it.
+   * Distinguishes it from a later instance under the same key: clouds use names again. undefined: a node names it as its instance, or
+   * the cloud does not report it.
    */
-  readonly uid?: string;
+  readonly uid: string | undefined;
   /** When this process first saw it, milliseconds since the epoch. */
   readonly firstSeenMs: number;
-  /** When the cloud created it, milliseconds since the epoch. Absent if the cloud does not report it. */
-  readonly createdAtMs?: number;
-  /** Its owner protects it from being chosen on a scale-in, or from all actions on its group. Absent if not protected. */
-  readonly protectedFrom?: 'scale-in' | 'actions';
+  /** When the cloud created it, milliseconds since the epoch. undefined: the cloud does not report it. */
+  readonly createdAtMs: number | undefined;
+  /** Its owner protects it from being chosen on a scale-in, or from all actions on its group. undefined: not protected. */
+  readonly protectedFrom: 'scale-in' | 'actions' | undefined;
 }
 
 /**
@@ -152,17 +152,17 @@ export function startableInstances({ stopped }: Pick<NodeGroup, 'stopped'>): num
  */
 type MaximumOrigin = 'settings' | 'tag' | 'discovery-rule' | 'agent-pool';
 
-/** What AKS has of an agent pool. Labels and tags are those that people set; a command of AKS replaces all of them. */
-interface AgentPoolOfGroup {
+/** What AKS has of an agent pool; undefined: unknown. Labels and tags are those that people set; a command of AKS replaces all of them. */
+export interface AgentPoolOfGroup {
   readonly name: string;
-  readonly count?: number;
-  readonly operation?: string;
-  readonly labels?: Readonly<Record<string, string>>;
-  readonly tags?: Readonly<Record<string, string>>;
-  /** The id of its subnet. Absent if AKS created the network. */
-  readonly subnetId?: string;
+  readonly count: number | undefined;
+  readonly operation: string | undefined;
+  readonly labels: Readonly<Record<string, string>> | undefined;
+  readonly tags: Readonly<Record<string, string>> | undefined;
+  /** The id of its subnet. undefined: AKS created the network. */
+  readonly subnetId: string | undefined;
   /** The node image of the pool. Nodes may have an older or, after an upgrade that was stopped, a newer one. */
-  readonly nodeImage?: string;
+  readonly nodeImage: string | undefined;
 }
 
 /**

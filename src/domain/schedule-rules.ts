@@ -120,25 +120,25 @@ export interface Said<Value> {
   readonly fromMs?: number;
 }
 
-/** What schedules say of one group now. If a part is absent, they say nothing about that. */
+/** What schedules say of one group now. undefined: they say nothing about that. */
 export interface GroupSchedule {
-  readonly min?: Said<number>;
-  readonly max?: Said<number>;
-  readonly headroom?: Said<readonly Headroom[]>;
-  readonly repack?: Said<'off' | 'on'>;
+  readonly min: Said<number> | undefined;
+  readonly max: Said<number> | undefined;
+  readonly headroom: Said<readonly Headroom[]> | undefined;
+  readonly repack: Said<'off' | 'on'> | undefined;
   /** Nothing is removed. */
-  readonly scaleDown?: Said<'off'>;
+  readonly scaleDown: Said<'off'> | undefined;
   /** Nothing is removed, since the hours of AKS are not known: why. */
-  readonly hoursUnknown?: string;
+  readonly hoursUnknown: string | undefined;
   /** Nothing is changed. */
-  readonly pause?: Said<true>;
+  readonly pause: Said<true> | undefined;
   /** The names by which rules know the group, and its limits without schedules. Rules move inside of them. */
   readonly pool: {
     readonly names: readonly string[];
     readonly min: number;
     readonly max: number;
-    /** Whether removals keep out of the hours of AKS or to them. If absent, neither. */
-    readonly maintenance?: Exclude<MaintenanceUse, 'ignore'>;
+    /** Whether removals keep out of the hours of AKS or to them. undefined: neither. */
+    readonly maintenance: Exclude<MaintenanceUse, 'ignore'> | undefined;
   };
 }
 

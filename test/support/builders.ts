@@ -8,7 +8,7 @@ import {
   type CapacityQuota,
   NO_CAPACITY_OBJECTS,
 } from '../../src/domain/capacity-objects.ts';
-import { type Instance, type NodeGroup, NOTHING_KNOWN } from '../../src/domain/node-group.ts';
+import { type AgentPoolOfGroup, type Instance, type NodeGroup, NOTHING_KNOWN } from '../../src/domain/node-group.ts';
 import { type Node, UNREMARKABLE } from '../../src/domain/node.ts';
 import { type CloudView, type ClusterView, NOT_WATCHED, NOTHING_REPORTED, type Observation } from '../../src/domain/observation.ts';
 import type { Pod, PodShape } from '../../src/domain/pod.ts';
@@ -162,12 +162,24 @@ export function anInstance(options: Partial<Instance> & { readonly node?: string
     zone: undefined,
     error: undefined,
     firstSeenMs: START_MS - 3_600_000,
+    createdAtMs: undefined,
+    hostName: undefined,
+    uid: undefined,
+    protectedFrom: undefined,
     ...rest,
   };
 }
 
+type PoolFacts = Pick<AgentPoolOfGroup, 'name'> & Partial<AgentPoolOfGroup>;
+
+export function anAgentPool(facts: PoolFacts): AgentPoolOfGroup {
+  const unknown = { count: undefined, operation: undefined, labels: undefined, tags: undefined, subnetId: undefined, nodeImage: undefined };
+  return { ...unknown, ...facts };
+}
+
 /** A block is given as itself, or by its sentence alone. */
-export interface GroupOptions extends Partial<Omit<NodeGroup, 'id' | 'target' | 'template'>>, BlockTexts {
+export interface GroupOptions extends Partial<Omit<NodeGroup, 'id' | 'target' | 'template' | 'agentPool'>>, BlockTexts {
+  readonly agentPool?: PoolFacts | undefined;
   readonly id?: string;
   /** A number: known and confirmed. */
   readonly target?: number | NodeGroup['target'];
@@ -176,7 +188,19 @@ export interface GroupOptions extends Partial<Omit<NodeGroup, 'id' | 'target' | 
 
 /** A Uniform group 0..10 of the given target; `target` also makes that many running instances unless given. */
 export function aGroup(options: GroupOptions = {}): NodeGroup {
-  const { id, target = 1, template, frozen, growthHeld, removalsHeld, removalsHeldOf, lastResort, deletionsWait, ...rest } = options;
+  const {
+    id,
+    target = 1,
+    template,
+    agentPool,
+    frozen,
+    growthHeld,
+    removalsHeld,
+    removalsHeldOf,
+    lastResort,
+    deletionsWait,
+    ...rest
+  } = options;
   const name = id ?? next('pool');
   const size = typeof target === 'number' ? target : target.known ? target.value : 0;
   return {
@@ -194,6 +218,7 @@ export function aGroup(options: GroupOptions = {}): NodeGroup {
     options: {},
     blocks: recordedBlocks({ frozen, growthHeld, removalsHeld, removalsHeldOf, lastResort, deletionsWait }),
     ...NOTHING_KNOWN,
+    agentPool: agentPool && anAgentPool(agentPool),
     ...rest,
   };
 }

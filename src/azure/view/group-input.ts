@@ -4,7 +4,6 @@ import type { GroupBlocks } from '../../domain/group-blocks.ts';
 import type { Instance, NodeGroup } from '../../domain/node-group.ts';
 import type { GroupSchedule } from '../../domain/schedule-rules.ts';
 import type { ManagedClusterName } from '../../domain/observation.ts';
-import { defined } from '../../lib/defined.ts';
 import type { AzureOptions } from '../arm/options.ts';
 import type { RegisteredGroup } from '../groups/registry.ts';
 import { isSettled } from '../rows/agent-pool.ts';
@@ -47,7 +46,7 @@ export function agentPoolOf({ pool, blocks }: GroupRows & Pick<GroupInput, 'bloc
   // Operations of our own do not freeze the group.
   const operation = blocks.change === undefined || isSettled(pool.provisioningState) ? undefined : pool.provisioningState;
   const { name, labels, tags, count, subnetId, nodeImageVersion: nodeImage } = pool;
-  return { name, labels, tags, ...defined({ count, operation, subnetId, nodeImage }) };
+  return { name, labels, tags, count, operation, subnetId, nodeImage };
 }
 
 /** undefined: the configuration does not name it. */

@@ -9,7 +9,6 @@ import { classifyInstanceFailure } from '../arm/errors.ts';
 import type { Ownership } from '../groups/node-ownership.ts';
 import type { InstanceRow } from '../rows/scale-set.ts';
 import { compareBy } from '../../lib/comparison.ts';
-import { defined } from '../../lib/defined.ts';
 
 interface Entry {
   readonly row: Row<InstanceRow>;
@@ -84,7 +83,7 @@ export class InstanceMapper {
   }
 
   #compose(row: Row<InstanceRow>, removal: Removal, node: Node | undefined): Instance {
-    const { ref, state, zone, failure, instanceId, vmId } = row.value;
+    const { ref, state, zone, failure, instanceId, vmId, createdAtMs, protectedFrom } = row.value;
     if (node !== undefined) this.#joined.set(row.key, vmId);
     const bootstrap = state === 'deleting' || !this.#isBootstrapping(row) ? undefined : row.value.bootstrapError;
     const error = failure ?? (bootstrap === undefined ? undefined : classifyInstanceFailure('VMExtensionProvisioningError', bootstrap));
@@ -97,8 +96,9 @@ export class InstanceMapper {
       zone,
       error,
       firstSeenMs: this.#firstSeen.get(row.key)?.atMs ?? this.#table.seen(row.key)?.atMs ?? 0,
-      ...optionalParts(row.value),
-      ...(node === undefined ? unregisteredParts(row.value) : {}),
+      createdAtMs,
+      protectedFrom,
+      ...namesOf(node === undefined ? row.value : HAS_NODE),
     };
   }
 
@@ -121,12 +121,12 @@ export class InstanceMapper {
   }
 }
 
-/** What distinguishes an instance without a node from others. */
-function unregisteredParts({ machineName, vmId }: InstanceRow): Pick<Instance, 'hostName' | 'uid'> {
-  return { hostName: machineName, ...(vmId === '' ? {} : { uid: vmId }) };
-}
+const HAS_NODE = { machineName: undefined, vmId: '' };
 
-/** The fields that Azure may omit. */
-function optionalParts({ createdAtMs, protectedFrom }: InstanceRow): Pick<Instance, 'createdAtMs' | 'protectedFrom'> {
-  return { ...defined({ createdAtMs, protectedFrom }) };
+/** What distinguishes an instance without a node from others. */
+function namesOf({
+  machineName,
+  vmId,
+}: Pick<InstanceRow, 'vmId'> & { readonly machineName: string | undefined }): Pick<Instance, 'hostName' | 'uid'> {
+  return { hostName: machineName, uid: vmId === '' ? undefined : vmId };
 }

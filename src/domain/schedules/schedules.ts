@@ -3,7 +3,6 @@
  * inside the limits of the pool, and no minimum passes the maximum. Must not know where rules are written.
  */
 import { summarizeDurations } from '../history.ts';
-import { defined } from '../../lib/defined.ts';
 import { spanAt, timetableAt, type Timetable } from './times.ts';
 import {
   isRuleFor,
@@ -49,7 +48,7 @@ export function scheduleOf(
   const moment = { rules, table, nowMs };
   const now = holdingAt(moment);
   const limits = withEarlyMinimum(limitsAt(now, group), { ...moment, group });
-  return defined({
+  return {
     ...limits,
     headroom: lastWord(now, 'headroom'),
     repack: lastWord(now, 'repack'),
@@ -58,8 +57,8 @@ export function scheduleOf(
     // guard: while the hours of AKS are not known, nothing is removed where they matter
     hoursUnknown: maintenance !== undefined && schedules.aks?.known !== true ? (schedules.aks?.reason ?? NOT_READ) : undefined,
     pause: pauseOf(now),
-    pool: { names: group.names, min: group.min, max: group.max, ...defined({ maintenance }) },
-  });
+    pool: { names: group.names, min: group.min, max: group.max, maintenance },
+  };
 }
 
 /** The rules that hold at a time, and until when each does. */
@@ -115,7 +114,7 @@ function limitsAt(holding: Holding, { min: least, max: most }: ScheduledGroup): 
   const top = max === undefined ? undefined : { ...max, value: inside(max.value) };
   // guard: no minimum of a rule passes a maximum
   const bottom = min === undefined ? undefined : { ...min, value: Math.min(inside(min.value), top?.value ?? most) };
-  return defined({ min: bottom, max: top });
+  return { min: bottom, max: top };
 }
 
 interface Moment {
@@ -136,7 +135,7 @@ function withEarlyMinimum(now: Limits, { rules, table, group, nowMs }: Moment & 
       if (then === undefined || then.rule !== rule.number || then.value <= (limits.min?.value ?? group.min)) continue;
       const early = { ...then, fromMs: startMs };
       const max = limits.max !== undefined && limits.max.value < then.value ? early : limits.max;
-      limits = defined({ min: early, max });
+      limits = { min: early, max };
     }
   }
   return limits;

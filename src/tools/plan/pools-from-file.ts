@@ -133,7 +133,19 @@ function zonesOf(nodes: readonly Node[]): string[] {
 }
 
 function instanceOf(id: string, state: Instance['state'], nowMs: number): Instance {
-  return { key: instanceKey(id), providerId: '', instanceId: id, state, zone: undefined, error: undefined, firstSeenMs: nowMs };
+  return {
+    key: instanceKey(id),
+    providerId: '',
+    instanceId: id,
+    hostName: undefined,
+    uid: undefined,
+    state,
+    zone: undefined,
+    error: undefined,
+    protectedFrom: undefined,
+    firstSeenMs: nowMs,
+    createdAtMs: undefined,
+  };
 }
 
 /** The template of an existing node, otherwise of the VM size. Values in the pools file override both. */

@@ -4,7 +4,7 @@ import type { PodVerdict } from '../../../src/domain/reasons.ts';
 import { AutoscalerError } from '../../../src/lib/errors.ts';
 import { Recent } from '../../../src/observers/history/recent.ts';
 import { aStage } from '../../loop/support.ts';
-import { aGroup, anInstance, aNode, aPod, START_MS } from '../../support/builders.ts';
+import { aGroup, anAgentPool, anInstance, aNode, aPod, START_MS } from '../../support/builders.ts';
 import { collectGarbage } from '../../support/collect-garbage.ts';
 import { aHistory } from '../../support/history.ts';
 import { aRecord, aReport, GROUP, type Look } from './support.ts';
@@ -73,17 +73,17 @@ describe('changes of capacity, with who made them and why', () => {
     ['a change by others', [{ events: [external(3, 5)] }], { from: 3, to: 5, actor: 'another-writer', outcome: 'observed' }],
     [
       'a change while AKS works on the pool',
-      [{ group: { agentPool: { name: 'a', operation: 'Upgrading' } }, events: [external(3, 4)] }],
+      [{ group: { agentPool: anAgentPool({ name: 'a', operation: 'Upgrading' }) }, events: [external(3, 4)] }],
       { actor: 'aks', why: 'the agent pool was in state Upgrading' },
     ],
     [
       'a change before the operation of AKS is seen',
-      [{ events: [external(3, 4)] }, { afterMs: MINUTE, group: { agentPool: { name: 'a', operation: 'Scaling' } } }],
+      [{ events: [external(3, 4)] }, { afterMs: MINUTE, group: { agentPool: anAgentPool({ name: 'a', operation: 'Scaling' }) } }],
       { actor: 'aks', why: 'the agent pool was in state Scaling' },
     ],
     [
       'a change long before an operation of AKS',
-      [{ events: [external(3, 4)] }, { afterMs: 10 * MINUTE, group: { agentPool: { name: 'a', operation: 'Scaling' } } }],
+      [{ events: [external(3, 4)] }, { afterMs: 10 * MINUTE, group: { agentPool: anAgentPool({ name: 'a', operation: 'Scaling' }) } }],
       { actor: 'another-writer' },
     ],
     ['an eviction', [evicted, { afterMs: MINUTE, events: [external(3, 2, MINUTE)] }], { actor: 'eviction', from: 3, to: 2 }],

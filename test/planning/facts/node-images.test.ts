@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { NodeGroup } from '../../../src/domain/node-group.ts';
 import { isOlderImage, NODE_IMAGE_LABEL, nodesWithOldImage } from '../../../src/planning/facts/node-images.ts';
-import { aNode, aPod } from '../../support/builders.ts';
+import { anAgentPool, aNode, aPod } from '../../support/builders.ts';
 import { aPolicy } from '../../support/policy.ts';
 import { names, nodes, observe, plan, pool, removed, sinceMinutes, slots } from '../scale-down/world.ts';
 
@@ -32,7 +32,8 @@ describe('isOlderImage', () => {
 });
 
 describe('nodesWithOldImage', () => {
-  const group = (nodeImage?: string): NodeGroup => pool('p', 2, nodeImage === undefined ? {} : { agentPool: { name: 'p', nodeImage } });
+  const group = (nodeImage?: string): NodeGroup =>
+    pool('p', 2, nodeImage === undefined ? {} : { agentPool: anAgentPool({ name: 'p', nodeImage }) });
   it.each([
     { name: 'one of two, by its neighbour', agentPool: undefined, images: [OLD, NEW], old: ['p-0'] },
     { name: 'all, by the pool of AKS', agentPool: NEW, images: [OLD, OLD], old: ['p-0', 'p-1'] },

@@ -52,10 +52,7 @@ function withNode(world: World, name: NodeName, edit: (node: Node) => Node): Wor
 }
 
 function withoutProtection(group: NodeGroup, { instance }: Protection): NodeGroup {
-  const instances = group.instances?.map((each) => {
-    const { protectedFrom: _guard, ...open } = each;
-    return each.key === instance ? open : each;
-  });
+  const instances = group.instances?.map((each) => (each.key === instance ? { ...each, protectedFrom: undefined } : each));
   return { ...group, instances };
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { NodeGroup } from '../../../../src/domain/node-group.ts';
 import { type Change, stepsFor } from '../../../../src/planning/explain/changes/change-kinds.ts';
 import { workloadOf } from '../../../../src/planning/explain/changes/workload.ts';
-import { aCluster, aGroup, anObservation, aPod, aTemplate } from '../../../support/builders.ts';
+import { aCluster, aGroup, anAgentPool, anObservation, aPod, aTemplate } from '../../../support/builders.ts';
 
 const pod = aPod({ name: 'web-1', namespace: 'shop', controller: { kind: 'ReplicaSet', name: 'web', uid: 'u' } });
 const stepsIn = (group: NodeGroup, ...changes: readonly Change[]) =>
@@ -25,12 +25,12 @@ describe('a maximum is raised where it lives', () => {
     ],
     [
       'in a tag, of the scale set and of the pool',
-      { maxFrom: 'tag', agentPool: { name: 'gpupool', count: 4 } },
+      { maxFrom: 'tag', agentPool: anAgentPool({ name: 'gpupool', count: 4 }) },
       [{ where: 'the tag max of agent pool gpupool' }, { where: 'the tag max of scale set gpu', command: TAG }],
     ],
     [
       'with a warning if AKS would set the pool to another size',
-      { maxFrom: 'tag', agentPool: { name: 'gpupool', count: 1 } },
+      { maxFrom: 'tag', agentPool: anAgentPool({ name: 'gpupool', count: 1 }) },
       [
         {
           where: 'the tag max of agent pool gpupool',
@@ -41,12 +41,12 @@ describe('a maximum is raised where it lives', () => {
     ],
     [
       'in a pool without a scale set',
-      { maxFrom: 'tag', kind: 'vms-pool', agentPool: { name: 'v', count: 9 } },
+      { maxFrom: 'tag', kind: 'vms-pool', agentPool: anAgentPool({ name: 'v', count: 9 }) },
       [{ where: 'the tag max of agent pool v' }],
     ],
     [
       "in the agent pool, for AKS's own autoscaler, beside which a dry run decides",
-      { maxFrom: 'agent-pool', agentPool: { name: 'gpupool' } },
+      { maxFrom: 'agent-pool', agentPool: anAgentPool({ name: 'gpupool' }) },
       [
         {
           where: "the limits of AKS's own autoscaler in agent pool gpupool",
@@ -63,7 +63,7 @@ describe('a maximum is raised where it lives', () => {
   it('and never by the autoscaler of AKS, which would work against this one', () => {
     const origins = ['settings', 'discovery-rule', 'tag', undefined] as const;
     const all = origins.flatMap((maxFrom) =>
-      stepsIn({ ...gpu(), ...(maxFrom === undefined ? {} : { maxFrom }), agentPool: { name: 'p', count: 1 } }, raise),
+      stepsIn({ ...gpu(), ...(maxFrom === undefined ? {} : { maxFrom }), agentPool: anAgentPool({ name: 'p', count: 1 }) }, raise),
     );
     expect(JSON.stringify(all)).not.toMatch(/max-count|enable-cluster-autoscaler|nodepool scale/);
   });
@@ -158,17 +158,17 @@ describe('a new pool', () => {
     ],
     [
       'a subnet, as all pools of the cluster do',
-      { agentPool: { name: 'p', subnetId: '/a/subnet' } },
+      { agentPool: anAgentPool({ name: 'p', subnetId: '/a/subnet' }) },
       '--node-count 0 --vnet-subnet-id /a/subnet',
     ],
     [
       'the tags that make it a node group, whose maximum allows what the pods need',
-      { maxFrom: 'tag', maxSize: 1, agentPool: { name: 'p', tags: { on: 'true', Max: '1' } } },
+      { maxFrom: 'tag', maxSize: 1, agentPool: anAgentPool({ name: 'p', tags: { on: 'true', Max: '1' } }) },
       '--node-count 0 --tags on=true max=2',
     ],
     [
       'a larger maximum of its model',
-      { maxFrom: 'tag', maxSize: 9, agentPool: { name: 'p', tags: { max: '9' } } },
+      { maxFrom: 'tag', maxSize: 9, agentPool: anAgentPool({ name: 'p', tags: { max: '9' } }) },
       '--node-count 0 --tags max=9',
     ],
     [
@@ -191,7 +191,7 @@ describe('a new pool', () => {
 
 describe('a command of AKS', () => {
   it('comes before the one that changes the size: AKS would set it back to its count', () => {
-    const tagged = gpu({ maxFrom: 'tag', agentPool: { name: 'gpupool', count: 4, tags: { max: '4' } } });
+    const tagged = gpu({ maxFrom: 'tag', agentPool: anAgentPool({ name: 'gpupool', count: 4, tags: { max: '4' } }) });
     expect(stepsIn(tagged, raise).map(({ command }) => command?.split(' ').slice(0, 3).join(' '))).toEqual([
       'az aks nodepool',
       'az tag update',
@@ -207,10 +207,10 @@ describe('a command of AKS', () => {
 
   const UPDATE = 'az aks nodepool update -g CLUSTER_RESOURCE_GROUP --cluster-name CLUSTER -n gpupool';
   const facts = { name: 'gpupool', count: 1, labels: { team: 'ml' }, tags: { owner: 'ml', max: '4' } };
-  const group = gpu({ maxFrom: 'tag', agentPool: facts });
+  const group = gpu({ maxFrom: 'tag', agentPool: anAgentPool(facts) });
 
   it('takes the place of a tag that is written in another letter case, as Azure compares names', () => {
-    const other = gpu({ maxFrom: 'tag', agentPool: { ...facts, tags: { Owner: 'ml', Max: '4' } } });
+    const other = gpu({ maxFrom: 'tag', agentPool: anAgentPool({ ...facts, tags: { Owner: 'ml', Max: '4' } }) });
     expect(stepsIn(other, raise)[0]?.command).toBe(`${UPDATE} --tags Owner=ml max=7`);
   });
 
@@ -231,10 +231,10 @@ describe('a command of AKS', () => {
   const unread = { known: false, reason: 'never read' } as const;
   const WOULD_SET = 'is unknown: `az aks nodepool update` would set the size to the count';
   it.each<[string, Partial<NodeGroup>, string]>([
-    ['the count', { agentPool: { name: 'gpupool' } }, `of agent pool gpupool, the count that AKS has ${WOULD_SET}`],
+    ['the count', { agentPool: anAgentPool({ name: 'gpupool' }) }, `of agent pool gpupool, the count that AKS has ${WOULD_SET}`],
     [
       'the size',
-      { agentPool: { name: 'gpupool', count: 1 }, target: unread },
+      { agentPool: anAgentPool({ name: 'gpupool', count: 1 }), target: unread },
       `of agent pool gpupool, its size (AKS has 1 as the count) ${WOULD_SET}`,
     ],
   ])('warns that AKS may set another size if %s is unknown', (_what, part, warning) => {
@@ -243,7 +243,10 @@ describe('a command of AKS', () => {
 
   it('says that labels are lost that nothing has read', () => {
     const { labels: _labels, ...unlabelled } = facts;
-    const [step] = stepsIn({ ...group, agentPool: unlabelled }, { kind: 'label-pool', group: group.id, key: 'disk', value: 'ssd' });
+    const [step] = stepsIn(
+      { ...group, agentPool: anAgentPool(unlabelled) },
+      { kind: 'label-pool', group: group.id, key: 'disk', value: 'ssd' },
+    );
     expect(step?.warning).toMatch(
       /replaces all labels of the pool, and its present labels are unknown: those that the command lacks are lost/,
     );

@@ -5,7 +5,7 @@ import { nodeGroupId } from '../../../../src/domain/ids.ts';
 import type { NodeGroup } from '../../../../src/domain/node-group.ts';
 import type { Pod } from '../../../../src/domain/pod.ts';
 import { type Change, stepsFor } from '../../../../src/planning/explain/changes/change-kinds.ts';
-import { aCluster, aGroup, anInstance, anObservation, aPod, aTemplate } from '../../../support/builders.ts';
+import { aCluster, aGroup, anAgentPool, anInstance, anObservation, aPod, aTemplate } from '../../../support/builders.ts';
 import { HOSTILE_WORDS, hostileWord } from '../../../support/hostile-words.ts';
 import { callsOf } from '../../../support/shell-calls.ts';
 
@@ -24,7 +24,11 @@ const idOf = (group: string, set: string): Words => ['az', 'vmss', 'show', '-g',
 
 /** A group whose every name is the word, as far as its key does not divide it. */
 function groupOf(word: string, part: Partial<NodeGroup> = {}): NodeGroup {
-  return { ...aGroup({ id: word }), agentPool: { name: word, count: 0, labels: { a: word }, tags: { [`a${word}`]: word } }, ...part };
+  return {
+    ...aGroup({ id: word }),
+    agentPool: anAgentPool({ name: word, count: 0, labels: { a: word }, tags: { [`a${word}`]: word } }),
+    ...part,
+  };
 }
 
 /** `word` has no `=` where it is a key: a shell's word is asked for, not what AKS makes of it. */
@@ -59,7 +63,7 @@ const CASES: Readonly<Record<string, (word: string) => Case>> = {
     change: { kind: 'add-pool', like: nodeGroupId(word), offers: {}, zone: `z-${word.replaceAll('-', '')}` },
     group: {
       ...groupOf(word, { template: aTemplate({ taints: [{ key: word, value: word, effect: 'NoSchedule' }] }) }),
-      agentPool: { name: word, labels: { a: word }, tags: { [`a${word}`]: word }, subnetId: word },
+      agentPool: anAgentPool({ name: word, labels: { a: word }, tags: { [`a${word}`]: word }, subnetId: word }),
     },
     calls: [
       [

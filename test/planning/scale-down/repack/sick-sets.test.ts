@@ -7,7 +7,7 @@ import { describeNodeHealth } from '../../../../src/planning/explain/answers/nod
 import { NODE_IMAGE_LABEL } from '../../../../src/planning/facts/node-images.ts';
 import { noteRepackIncrease } from '../../../../src/planning/scale-down/repack/repack-memory.ts';
 import type { RepackDecision } from '../../../../src/planning/scale-down/repack/repack.ts';
-import { aNode, anInstance, aPod, aTemplate, START_MS } from '../../../support/builders.ts';
+import { anAgentPool, anInstance, aNode, aPod, aTemplate, START_MS } from '../../../support/builders.ts';
 import { aPolicy } from '../../../support/policy.ts';
 import { aState } from '../../../support/state.ts';
 import { MINUTE, observe, plan, pool, removed, type World } from '../world.ts';
@@ -228,7 +228,7 @@ describe('a pool whose new node turns sick as well', () => {
 
   it('is not one whose sick node is older, or whose new nodes have another image', () => {
     expect(stages(again(done(), 30, { sick: { 1: -15 }, later: [NEW] }))).toEqual(['gpu-1 checked']);
-    const group = { agentPool: { name: 'gpu', nodeImage: 'image-2' } };
+    const group = { agentPool: anAgentPool({ name: 'gpu', nodeImage: 'image-2' }) };
     expect(stages(again(done(), 30, { ...sickAgain, group }))).toEqual(['gpu-new checked']);
   });
 

@@ -15,6 +15,9 @@ function failed(change: Partial<Instance>): Pick<NodeGroup, 'id' | 'agentPool' |
     error: { detail: { kind: 'out-of-capacity', scope: {} }, code: 'ZonalAllocationFailed', message: 'No capacity.' },
     firstSeenMs: NOW_MS - 5_000,
     createdAtMs: NOW_MS - 60_000,
+    hostName: undefined,
+    uid: undefined,
+    protectedFrom: undefined,
     ...change,
   };
   return { id: nodeGroupId('aks-general-12345678-vmss'), instances: [instance], agentPool: undefined };
