@@ -1,4 +1,5 @@
 /** One event for each rule of a schedule that begins or ends to decide something, whatever the number of pools. Must not know when rules hold. */
+import { isDeepStrictEqual } from 'node:util';
 import type { LoopListener } from '../../domain/loop-report.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import { describeSource, type SaidBy, type ScheduleRule } from '../../domain/schedule-rules.ts';
@@ -44,8 +45,7 @@ export function scheduleEvents({ events, log, namespace }: ScheduleEventDeps): L
 /** The numbers under which other rules are written than before. */
 function changedRules(before: readonly ScheduleRule[], now: readonly ScheduleRule[]): ReadonlySet<SaidBy> {
   if (before === now) return new Set();
-  const textOf = (rule: ScheduleRule | undefined): string => JSON.stringify(rule ?? null);
-  return new Set(now.flatMap((rule, index) => (textOf(rule) === textOf(before[index]) ? [] : [rule.number])));
+  return new Set(now.flatMap((rule, index) => (isDeepStrictEqual(rule, before[index]) ? [] : [rule.number])));
 }
 
 interface RuleReport {
