@@ -2,7 +2,7 @@
  * The advice of `explain` and `plan`, followed with Azure's CLI: each command is run as the program prints it, in the order in which it prints them, and
  * the daemon then gives the pods nodes, or removes the nodes.
  */
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import type { PoolSpec } from '../../../world/simulator/entry/world-entry.ts';
 import { until } from '../until.ts';
 import { AdvisedWorld } from './advised-world.ts';
@@ -23,11 +23,14 @@ const aPool = (name: string, more: Partial<PoolSpec> = {}): PoolSpec => ({
 });
 const SYSTEM = aPool('system', { mode: 'System', min: 1, taints: ['CriticalAddonsOnly=true:NoSchedule'] });
 
-let advised: AdvisedWorld | undefined;
-afterEach(async () => {
-  await advised?.stop();
-  advised = undefined;
-});
+const begun: AdvisedWorld[] = [];
+afterAll(() => Promise.all(begun.map((advised) => advised.stop())));
+
+async function advisedIn(starting: Promise<AdvisedWorld>): Promise<AdvisedWorld> {
+  const advised = await starting;
+  begun.push(advised);
+  return advised;
+}
 
 interface Wanted {
   readonly count?: number;
@@ -92,11 +95,12 @@ const FOR_PODS: readonly Case[] = [
   },
 ];
 
-describe.skipIf(givenAzureCli() === undefined)('the advice for pods', () => {
+// Each case has a world of its own, and waits most of its time.
+describe.skipIf(givenAzureCli() === undefined).concurrent('the advice for pods', () => {
   it('gives them nodes', async () => {
-    const world = (advised = await AdvisedWorld.start({ pools: [SYSTEM, ...FOR_PODS.map(({ pool }) => pool)] }, [
-      '--scale-down-enabled=false',
-    ]));
+    const world = await advisedIn(
+      AdvisedWorld.start({ pools: [SYSTEM, ...FOR_PODS.map(({ pool }) => pool)] }, ['--scale-down-enabled=false']),
+    );
     for (const { pool, pods } of FOR_PODS) addPods(world, pool.name, pods);
     const advice = await Promise.all(FOR_PODS.map(({ pool }) => world.adviceForPod(pool.name)));
     expect(advice.map(({ kinds, commands }) => [kinds, verbsIn(commands)])).toEqual(FOR_PODS.map(({ kind, verbs }) => [[kind], verbs]));
@@ -122,7 +126,7 @@ const FOR_NODES: readonly (Pick<Case, 'pool' | 'kind' | 'verbs'> & { readonly pr
   { pool: aPool('actions'), kind: 'unprotect-instance', verbs: ['az vmss update'], protect: '--protect-from-scale-set-actions' },
 ];
 
-describe.skipIf(givenAzureCli() === undefined)('the advice for nodes', () => {
+describe.skipIf(givenAzureCli() === undefined).concurrent('the advice for nodes', () => {
   it('frees them', async () => {
     const cli = await AzureCli.signedIn({ pools: [SYSTEM, ...FOR_NODES.map(({ pool }) => pool)] });
     const { nodeResourceGroup } = cli.world.spec;
@@ -131,7 +135,7 @@ describe.skipIf(givenAzureCli() === undefined)('the advice for nodes', () => {
       const set = `$(az vmss list -g ${nodeResourceGroup} --query "[?contains(name,'-${pool.name}-')].name" -o tsv)`;
       await cli.must(`az vmss update -g ${nodeResourceGroup} -n ${set} --instance-id 0 ${protect} true`);
     }
-    const world = (advised = await AdvisedWorld.beside(cli, SOON));
+    const world = await advisedIn(AdvisedWorld.beside(cli, SOON));
     const advice = await Promise.all(FOR_NODES.map(({ pool }) => world.adviceForNode(pool.name)));
     expect(advice.map(({ kinds, commands }) => [kinds, verbsIn(commands)])).toEqual(FOR_NODES.map(({ kind, verbs }) => [[kind], verbs]));
     for (const { commands } of advice) await follow(world, commands);
@@ -149,14 +153,13 @@ describe.skipIf(givenAzureCli() === undefined)('the advice for nodes', () => {
   });
 });
 
-describe.skipIf(givenAzureCli() === undefined)("the advice beside AKS's own autoscaler", () => {
+describe.skipIf(givenAzureCli() === undefined).concurrent("the advice beside AKS's own autoscaler", () => {
   it('changes its limits: it then gives the pods a node, and lets go one that no pod needs', async () => {
     const managed = { managedAutoscaler: true } as const;
     const pools = [SYSTEM, aPool('busy', managed), aPool('idle', { ...managed, min: 1, max: 2 })];
-    const world = (advised = await AdvisedWorld.start({ pools, managedAutoscaler: true, spec: { discoveryTags: {} } }, [
-      '--dry-run',
-      ...SOON,
-    ]));
+    const world = await advisedIn(
+      AdvisedWorld.start({ pools, managedAutoscaler: true, spec: { discoveryTags: {} } }, ['--dry-run', ...SOON]),
+    );
     addPods(world, 'busy');
     const more = await world.adviceForPod('busy');
     expect([more.kinds, verbsIn(more.commands)]).toEqual([['raise-maximum'], [UPDATE]]);

@@ -1,7 +1,7 @@
 /** The `az` commands of the documents, of the script that `init` writes and of the fixes that `doctor` prints, as they stand there. */
 import { readFileSync, symlinkSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { documentCommands } from '../../support/document-commands.ts';
 import { DOCUMENTS } from '../../support/documents.ts';
 import { AzureCli } from './azure-cli.ts';
@@ -13,15 +13,13 @@ const INSTALL = 'docs/install-on-aks.md';
 const FIRST_HOUR = 'docs/first-hour.md';
 const SCALE_SET = /\/virtualMachineScaleSets\//i;
 
-let cli: AzureCli | undefined;
-afterEach(async () => {
-  await cli?.stop();
-  cli = undefined;
-});
+const begun: AzureCli[] = [];
+afterAll(() => Promise.all(begun.map((cli) => cli.stop())));
 
 /** Programs of a person's machine that this suite does not test, and ours. */
 async function begin(): Promise<AzureCli> {
-  cli = await AzureCli.signedIn();
+  const cli = await AzureCli.signedIn();
+  begun.push(cli);
   for (const name of ['helm', 'kubectl']) cli.addProgram(name, 'exit 0');
   cli.addAutoscaler();
   symlinkSync(join(ROOT, 'deploy'), join(cli.dir, 'deploy'));
@@ -79,19 +77,20 @@ function shortCommands(): readonly string[] {
   });
 }
 
-describe.skipIf(givenAzureCli() === undefined)("Azure's CLI", () => {
+// Each case has a world of its own, and waits most of its time.
+describe.skipIf(givenAzureCli() === undefined).concurrent("Azure's CLI", () => {
   it('goes to this autoscaler and back as the page about the migration says', async () => {
-    cli = await AzureCli.signedIn({
+    const cli = await AzureCli.signedIn({
       pools: [{ name: 'general', vmSize: 'Standard_D4s_v5', count: 2, min: 1, max: 3, managedAutoscaler: true }],
     });
+    begun.push(cli);
     const { clusterResourceGroup, clusterName } = cli.world.spec;
     const pool = `-g ${clusterResourceGroup} --cluster-name ${clusterName} -n general`;
     const page = readFileSync(join(ROOT, 'docs', 'migrate-from-cluster-autoscaler.md'), 'utf8');
     const steps = [...page.matchAll(/`(az aks nodepool update [^`]+)`/g)].map(([, command = '']) => command);
     const flags = steps.map((step) => /--(?:dis|en)able-cluster-autoscaler/.exec(step)?.[0]);
     expect(flags).toEqual(['--disable-cluster-autoscaler', '--enable-cluster-autoscaler']);
-    const shown = (): Promise<unknown> =>
-      cli?.json(`az aks nodepool show ${pool} --query [enableAutoScaling,minCount,maxCount,count]`) ?? Promise.resolve();
+    const shown = (): Promise<unknown> => cli.json(`az aks nodepool show ${pool} --query [enableAutoScaling,minCount,maxCount,count]`);
     expect(await shown()).toEqual([true, 1, 3, 2]);
     await cli.must(`${steps[0] ?? ''} ${pool}`);
     expect(await shown()).toEqual([false, null, null, 2]);
