@@ -4,7 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { AZURE_ROLES, type RoleKey } from '../../src/tools/doctor/azure-roles.ts';
-import { AGENT_POOL_READ, AGENT_POOL_WRITE, MAINTENANCE_READ, NODE_GROUP_ACTIONS } from '../../src/tools/doctor/role-checks.ts';
+import {
+  AGENT_POOL_READ,
+  AGENT_POOL_WRITE,
+  MAINTENANCE_READ,
+  NODE_GROUP_ACTIONS,
+  REIMAGE_ACTION,
+  STOP_ACTIONS,
+} from '../../src/tools/doctor/role-checks.ts';
 import { aPool, bound, deployment, MINUTE, worldOf } from '../scenarios/support.ts';
 import { startedWorld } from '../support/virtual-world.ts';
 
@@ -65,7 +72,9 @@ async function actionsOfALife(): Promise<ReadonlySet<string>> {
 }
 
 describe('least privilege in Azure', () => {
-  const granted = AZURE_ROLES.flatMap(({ actions }) => actions.map(({ action }) => action));
+  const actionsOf = (roles: typeof AZURE_ROLES) => roles.flatMap(({ actions }) => actions.map(({ action }) => action));
+  const granted = actionsOf(AZURE_ROLES);
+  const usual = actionsOf(AZURE_ROLES.filter(({ key }) => key !== 'instances'));
 
   it('reads paths in the way of Azure', () => {
     const group = '/subscriptions/s/resourceGroups/g/providers';
@@ -84,11 +93,13 @@ describe('least privilege in Azure', () => {
 
   it('grants every call of a daemon, and nothing that is never called', async () => {
     const called = await actionsOfALife();
-    expect([...called].toSorted()).toEqual([...new Set(granted)].filter((action) => !DOCTOR.has(action)).toSorted());
+    expect([...called].toSorted()).toEqual([...new Set(usual)].filter((action) => !DOCTOR.has(action)).toSorted());
   });
 
   it('grants what doctor checks in the role that it names', () => {
     const reads = [...AGENT_POOL_READ, ...MAINTENANCE_READ];
+    const instances = [...STOP_ACTIONS, REIMAGE_ACTION];
+    expect(actionsOf(AZURE_ROLES.filter(({ key }) => key === 'instances'))).toEqual(instances);
     const asked = { nodes: NODE_GROUP_ACTIONS, pools: [...reads, ...AGENT_POOL_WRITE], 'pools-read': reads };
     for (const [key, actions] of Object.entries(asked)) {
       const role = AZURE_ROLES.find((role) => role.key === (key as RoleKey));

@@ -2,9 +2,11 @@
  * The Azure permissions of the daemon's identity, as custom roles: no wildcards, one role per scope and kind of pool. A test compares
  * the actions with all calls of a daemon from its start to its end. Must not know which roles a cluster needs.
  */
+import { shell } from '../../lib/shown-text.ts';
 
 /** `pools-read`: for clusters whose pools are all written as scale sets. `pools`: for those with pools that are written through AKS. */
-export type RoleKey = 'nodes' | 'subscription' | 'pools' | 'pools-read';
+/** `instances`: for what is off by default. */
+export type RoleKey = 'nodes' | 'instances' | 'subscription' | 'pools' | 'pools-read';
 
 interface AzureAction {
   readonly action: string;
@@ -35,6 +37,15 @@ export const AZURE_ROLES: readonly AzureRole[] = [
       { action: 'Microsoft.Insights/autoscaleSettings/read', why: 'doctor: autoscale rules of Azure that would be a second writer' },
       { action: 'Microsoft.Network/virtualNetworks/subnets/read', why: 'doctor: free addresses, if the network is in this group' },
       { action: 'Microsoft.Authorization/permissions/read', why: 'doctor: whether these actions are granted' },
+    ],
+  },
+  {
+    key: 'instances',
+    description: 'Assign it on the resource group of the nodes (MC_...), if nodes are deallocated or sick ones are reimaged.',
+    actions: [
+      { action: 'Microsoft.Compute/virtualMachineScaleSets/deallocate/action', why: 'deallocate instances instead of deleting them' },
+      { action: 'Microsoft.Compute/virtualMachineScaleSets/start/action', why: 'start deallocated instances' },
+      { action: 'Microsoft.Compute/virtualMachineScaleSets/virtualMachines/reimage/action', why: 'reimage the instances of sick nodes' },
     ],
   },
   {
@@ -109,4 +120,10 @@ export function roleDefinition({ key, description, actions }: AzureRole, subscri
     NotDataActions: [],
     AssignableScopes: [`/subscriptions/${subscriptionId}`],
   };
+}
+
+/** Shell: defines the role for the clusters of its subscription. One that exists becomes what it already is, or this version's. */
+export function definitionCommand(definition: ReturnType<typeof roleDefinition>): string {
+  const text = JSON.stringify(definition);
+  return shell`az role definition create --role-definition ${text} || az role definition update --role-definition ${text}`;
 }

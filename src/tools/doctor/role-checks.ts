@@ -3,7 +3,7 @@ import type { ReadResult, RoleGrant } from './azure/diagnosis.ts';
 import type { DiagnosedPool } from './azure/pool-diagnosis.ts';
 import type { Config } from '../../config/types/config.ts';
 import { shell } from '../../lib/shown-text.ts';
-import { roleName, type RoleKey } from './azure-roles.ts';
+import { AZURE_ROLES, definitionCommand, roleDefinition, roleName, type RoleKey } from './azure-roles.ts';
 import { failed, ok, skipped, warning, type Check } from './check.ts';
 
 type Azure = Config['azure'];
@@ -21,7 +21,8 @@ export const NODE_GROUP_ACTIONS: readonly string[] = [
 ];
 /** For pools that deallocate nodes. */
 export const STOP_ACTIONS: readonly string[] = [`${SETS}/deallocate/action`, `${SETS}/start/action`];
-const REIMAGE_ACTION = `${SETS}/virtualMachines/reimage/action`;
+/** For pools whose sick nodes are reimaged. */
+export const REIMAGE_ACTION = `${SETS}/virtualMachines/reimage/action`;
 const AGENT_POOLS = 'Microsoft.ContainerService/managedClusters/agentPools';
 export const AGENT_POOL_READ: readonly string[] = [`${AGENT_POOLS}/read`];
 /** Only if removals of a pool keep out of the hours of AKS or to them. */
@@ -51,15 +52,15 @@ export function reservationCheck(armId: string, result: ReadResult<readonly Role
 export function reimageCheck(
   result: ReadResult<readonly RoleGrant[]>,
   { resourceGroup }: Pick<RequiredActions, 'resourceGroup'>,
-  { nodeGroupOptions, subscriptionId }: Azure,
+  azure: Azure,
   objectId: string,
 ): readonly Check[] {
-  const pools = nodeGroupOptions.filter(({ options }) => options.sickNodes?.remedy === 'reimage').map(({ name }) => name);
+  const pools = azure.nodeGroupOptions.filter(({ options }) => options.sickNodes?.remedy === 'reimage').map(({ name }) => name);
   if (pools.length === 0 || 'error' in result) return [];
   if (isGranted(result.value, REIMAGE_ACTION)) return [ok('role', `${REIMAGE_ACTION} is allowed on resource group ${resourceGroup}`)];
   const message = `${REIMAGE_ACTION} is not allowed on resource group ${resourceGroup}, so sick nodes of ${pools.join(', ')} are replaced, not reimaged`;
-  const scope = `/subscriptions/${subscriptionId ?? 'SUBSCRIPTION'}/resourceGroups/${resourceGroup}`;
-  return [warning('role', message, assignmentCommand('Virtual Machine Contributor', objectId, scope))];
+  const scope = `/subscriptions/${azure.subscriptionId}/resourceGroups/${resourceGroup}`;
+  return [warning('role', message, fixFor(REIMAGE_ACTION, { role: 'nodes', azure, objectId }, scope))];
 }
 
 export interface RequiredActions {
@@ -90,7 +91,7 @@ export function roleChecks(
   return actions.map((action) =>
     isGranted(result.value, action)
       ? ok('role', `${action} is allowed on resource group ${resourceGroup}`)
-      : failed('role', `${action} is not allowed on resource group ${resourceGroup}`, assignmentFix({ role, azure, objectId }, scope)),
+      : failed('role', `${action} is not allowed on resource group ${resourceGroup}`, fixFor(action, { role, azure, objectId }, scope)),
   );
 }
 
@@ -98,6 +99,16 @@ interface Assignee {
   readonly role: RoleKey;
   readonly azure: Azure;
   readonly objectId: string;
+}
+
+const OPTIONAL_ROLE = AZURE_ROLES.find(({ key }) => key === 'instances');
+
+/** What is off by default has a role of its own, which `init` does not define. */
+function fixFor(action: string, assignee: Assignee, scope: string): string {
+  if (OPTIONAL_ROLE === undefined || !OPTIONAL_ROLE.actions.some((allowed) => allowed.action === action))
+    return assignmentFix(assignee, scope);
+  const definition = roleDefinition(OPTIONAL_ROLE, assignee.azure.subscriptionId ?? 'SUBSCRIPTION');
+  return `${definitionCommand(definition)}; ${assignmentFix({ ...assignee, role: 'instances' }, scope)}`;
 }
 
 function assignmentFix({ role, azure, objectId }: Assignee, scope: string): string {

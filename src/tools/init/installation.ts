@@ -5,7 +5,7 @@
 import type { AksCluster, ClusterPool } from '../doctor/azure/cluster-description.ts';
 import { withTags } from '../../domain/node-group.ts';
 import { shell } from '../../lib/shown-text.ts';
-import { AZURE_ROLES, roleDefinition, type RoleKey } from '../doctor/azure-roles.ts';
+import { AZURE_ROLES, definitionCommand, roleDefinition, type RoleKey } from '../doctor/azure-roles.ts';
 
 export interface InstallationInput {
   readonly facts: AksCluster;
@@ -77,11 +77,9 @@ function customRoles({ facts, subscriptionId, resourceGroup }: InstallationInput
   });
 }
 
-/** The clusters of a subscription have the same roles, so one that exists is updated to what it already is, or to this version's. */
 function roleCommands({ definition, scope }: CustomRole): readonly string[] {
-  const text = JSON.stringify(definition);
   return [
-    shell`az role definition create --role-definition ${text} || az role definition update --role-definition ${text}`,
+    definitionCommand(definition),
     shell`az role assignment create --assignee-object-id "$PRINCIPAL" --assignee-principal-type ServicePrincipal --role ${definition.Name} --scope ${scope}`,
   ];
 }

@@ -49,6 +49,7 @@ describe('the right to reimage', () => {
       'warning',
       'Microsoft.Compute/virtualMachineScaleSets/virtualMachines/reimage/action is not allowed on resource group MC, so sick nodes of gpu are replaced, not reimaged',
     ]);
-    expect(found?.fix).toContain("--role 'Virtual Machine Contributor'");
+    expect(found?.fix).toContain('"Microsoft.Compute/virtualMachineScaleSets/virtualMachines/reimage/action"],');
+    expect(found?.fix).toMatch(/; az role assignment create .* --role aks-autoscaler-instances-/);
   });
 });
