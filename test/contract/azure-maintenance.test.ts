@@ -34,12 +34,12 @@ describe("AKS's maintenance windows", () => {
     expect(removals(m, 'general')).toBeUndefined();
     expect(removals(m, 'empty')).toBe(`${SINCE} 2026-11-21T00:10:00Z by AKS's maintenance windows`);
     expect(removals(m, 'system')).toBeUndefined();
-    expect(findings(m)).toBeUndefined();
+    expect(findings(m)).toEqual([]);
     await m.pass(10 * MINUTE);
     expect(removals(m, 'general')).toBe(`${SINCE} 2026-11-21T04:10:00Z by AKS's maintenance windows`);
     expect(removals(m, 'empty')).toBeUndefined();
     expect(m.group('general').blocks.increase).toBeUndefined();
-    expect(m.azure.observe(aCluster(), m.clock.now()).schedules?.aks).toMatchObject({ known: true, configurations: [{}, {}] });
+    expect(m.azure.observe(aCluster(), m.clock.now()).schedules.aks).toMatchObject({ known: true, configurations: [{}, {}] });
     expect(reads(m)).toBe(1);
   });
 
@@ -47,7 +47,7 @@ describe("AKS's maintenance windows", () => {
     const m = await meet({}, { ...SPEC, maintenance: HOURS });
     await m.pass(2 * MINUTE);
     expect(reads(m)).toBe(0);
-    expect(m.azure.observe(aCluster(), m.clock.now()).schedules).toBeUndefined();
+    expect(m.azure.observe(aCluster(), m.clock.now()).schedules).toEqual({ rules: [] });
     const selection = {
       nodeGroups: [],
       discovery: [{ selectors: [{ key: 'cluster-autoscaler-enabled', value: 'true' }], min: undefined, max: undefined }],
@@ -55,7 +55,7 @@ describe("AKS's maintenance windows", () => {
     m.azure.regroup({ ...selection, schedules: { rules: [], maintenance: 'only' } });
     expect(agents(m)).toContain('maintenance');
     expect(removals(m, 'general')).toContain('have not been read yet');
-    expect(findings(m)).toBeUndefined();
+    expect(findings(m)).toEqual([]);
     await m.pass(MINUTE);
     expect([reads(m), removals(m, 'general')]).toEqual([1, `${SINCE} 2026-11-21T00:10:00Z by AKS's maintenance windows`]);
     m.azure.regroup(selection);

@@ -96,5 +96,5 @@ it('a pause that names no group blocks nothing and is found', async () => {
   expect(r.view().pausesWithoutGroup).toEqual(['user2']);
   expect(r.group(USER_POOL).frozen).toBeUndefined();
   pause(pausing('both', undefined));
-  expect([r.view().pausesWithoutGroup, r.group(USER_POOL).blocks.change?.code]).toEqual([undefined, 'paused']);
+  expect([r.view().pausesWithoutGroup, r.group(USER_POOL).blocks.change?.code]).toEqual([[], 'paused']);
 });
