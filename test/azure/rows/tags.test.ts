@@ -211,7 +211,7 @@ describe('tags: options of a group', () => {
     [
       'presets of sick nodes',
       { sickNodes: 'AKS, gpu' },
-      { sickNodes: { conditions: [...SICK_PRESETS.aks, ...SICK_PRESETS.gpu], maximum: 1, breakerPercent: 20 } },
+      { sickNodes: { conditions: [...SICK_PRESETS.aks, ...SICK_PRESETS.gpu], maximum: 1, breakerPercent: 20, remedy: 'replace' } },
     ],
     ['conditions of sick nodes that are no preset', { sicknodes: 'XIDErrors' }, {}],
     ['unknown keys', { nonsense: '1m' }, {}],
