@@ -3,7 +3,7 @@
  * HTTP and the controllers both write through it, so the same rules apply to both. Must not know HTTP, nor what a controller will
  * make of a change.
  */
-import { seededRandom } from '../../../../src/lib/random.ts';
+import { seededStreams, streamFor } from '../../../../src/lib/random.ts';
 import { admit, type PodWebhook } from './admission.ts';
 import { keepsStatusApart, contentOf, withDefaults } from './defaults.ts';
 import { timestamp, type KubeObject, type ObjectDraft, type PodObject } from './objects.ts';
@@ -51,8 +51,6 @@ export interface Api {
   remove(type: ResourceType, place: ObjectPlace, options: DeleteOptions): Result<DeleteResult>;
   /** Assigns a pod to a node, once. */
   bind(place: ObjectPlace, nodeName: string): Result<KubeObject>;
-  /** A random number in [0, 1) from the world's seed. */
-  random(): number;
 }
 
 export const FOREGROUND = 'foregroundDeletion';
@@ -96,7 +94,7 @@ interface ApiOptions {
 
 /** Creates the API over a store. All random values come from `seed`. */
 export function createApi(store: ObjectStore, timers: Timers, seed: number, { writes = store, podWebhooks = [] }: ApiOptions = {}): Api {
-  const random = seededRandom(seed);
+  const seeds = seededStreams(seed);
   const priorityOf = (className: string): number | undefined => {
     const value = store.get('priorityclasses', `/${className}`)?.['value'];
     return typeof value === 'number' ? value : undefined;
@@ -109,6 +107,8 @@ export function createApi(store: ObjectStore, timers: Timers, seed: number, { wr
 
   function create(type: ResourceType, draft: ObjectDraft, namespace: string | undefined): Result<KubeObject> {
     const { generateName } = draft.metadata;
+    // Whether an event of a client that dies still arrives, only the network knows: it must not change the names of pods.
+    const random = streamFor(seeds, type.storage);
     const name = draft.metadata.name ?? (generateName === undefined ? '' : `${generateName}${nameSuffix(random)}`);
     if (type.namespaced) {
       const refused = refusalOfNamespace(store, namespace ?? '');
@@ -208,7 +208,7 @@ export function createApi(store: ObjectStore, timers: Timers, seed: number, { wr
     return success(writes.put('pods', { ...pod, spec: { ...pod.spec, nodeName }, status: { ...status, conditions } }));
   }
 
-  return { store, timers, podWebhooks, get, create, update, modify, remove, bind, random };
+  return { store, timers, podWebhooks, get, create, update, modify, remove, bind };
 }
 
 function refusalOfNamespace(store: ObjectStore, namespace: string): ReturnType<typeof refuse> | undefined {
