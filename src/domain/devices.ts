@@ -191,6 +191,13 @@ export interface DeviceRules {
   readonly blockers: readonly ClaimBlocker[];
 }
 
+export const NO_DEVICE_RULES: DeviceRules = { claims: [], pins: [], blockers: [] };
+
+/** Whether the pod waits for devices, is bound to those that it has, or cannot get them. */
+export function needsDevices({ claims, pins, blockers }: DeviceRules): boolean {
+  return claims.length + pins.length + blockers.length > 0;
+}
+
 /** A claim as a pod's spec names it. */
 export interface DeviceClaimRef {
   readonly name: string;

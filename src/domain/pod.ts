@@ -2,9 +2,9 @@ import type { Protection } from './do-not-disrupt.ts';
 import type { Labels, LabelSelector, NodeSelectorTerm } from './labels.ts';
 import type { PodUid } from './ids.ts';
 import type { Resources } from './resources.ts';
-import type { DeviceClaimRef, DeviceRules, HeldDevice } from './devices.ts';
+import { NO_DEVICE_RULES, type DeviceClaimRef, type DeviceRules, type HeldDevice } from './devices.ts';
 import type { Toleration } from './taints.ts';
-import type { InlineDisk, PodClaim, SharedVolume, VolumeRules } from './volumes.ts';
+import { NO_VOLUME_RULES, type InlineDisk, type PodClaim, type SharedVolume, type VolumeRules } from './volumes.ts';
 
 export interface HostPort {
   readonly port: number;
@@ -47,10 +47,10 @@ export interface UnsupportedRequirement {
   readonly detail: string;
 }
 
-/** The feature of a pod with device claims (dynamic resource allocation) whose meaning is not known. */
 /** The claim that kube-scheduler makes for devices that a pod asks for by the name of a resource. No claim of a pod's spec can have this name. */
 export const NAMED_CLAIM = '<extended-resources>';
 export const NAMED_DEVICES = 'devices-as-extended-resource';
+/** The feature of a pod with device claims (dynamic resource allocation) whose meaning is not known. */
 export const DEVICE_CLAIMS = 'dynamic-resource-allocation';
 
 /** CPU in millicores, memory in bytes. */
@@ -81,50 +81,78 @@ export interface PodShape {
   readonly labels: Labels;
   /** The effective request (containers, init containers, sidecars, overhead). One pod is counted in `pods`. */
   readonly requests: Resources;
-  /** Only known if VerticalPodAutoscalers are read, and absent if none can change what the pod requests. */
-  readonly containers?: ContainerSizes;
-  /** The VerticalPodAutoscaler that gives the pod these requests when it is created again. If absent, the pod has them now. */
-  readonly sizedBy?: string;
+  /** Only known if VerticalPodAutoscalers are read, and undefined if none can change what the pod requests. */
+  readonly containers: ContainerSizes | undefined;
+  /** The VerticalPodAutoscaler that gives the pod these requests when it is created again. undefined: the pod has them now. */
+  readonly sizedBy: string | undefined;
   readonly nodeSelector: Labels;
   /** OR'ed terms. undefined means no required node affinity. An empty list matches nothing. */
   readonly nodeAffinity: readonly NodeSelectorTerm[] | undefined;
-  /** Preferred node affinity. Absent if there is none, or if no expander reads it. */
-  readonly preferred?: readonly PreferredTerm[];
-  /** Spread that it prefers (`ScheduleAnyway`). Only known if an expander compares what pods prefer, and absent if it has none. */
-  readonly softSpread?: readonly TopologySpreadConstraint[];
+  /** Preferred node affinity. Only known if an expander compares what pods prefer. */
+  readonly preferred: readonly PreferredTerm[];
+  /** Spread that it prefers (`ScheduleAnyway`). Known as `preferred` is. */
+  readonly softSpread: readonly TopologySpreadConstraint[];
   readonly tolerations: readonly Toleration[];
   readonly hostPorts: readonly HostPort[];
   readonly topologySpread: readonly TopologySpreadConstraint[];
   /** Whether its spec has spread constraints, be they soft. Only known if a profile of kube-scheduler has constraints for pods without. */
-  readonly ownSpread?: true;
+  readonly ownSpread: boolean;
   readonly podAffinity: readonly PodAffinityTerm[];
   readonly podAntiAffinity: readonly PodAffinityTerm[];
   readonly priority: number | undefined;
   readonly schedulerName: string;
   readonly unsupported: readonly UnsupportedRequirement[];
-  /** The rules of its volumes about nodes. If absent, there are none. `requests` contains the attach slots of its own volumes. */
-  readonly volumes?: VolumeRules;
-  /** Volumes that other pods mount, too. If absent, there are none. */
-  readonly sharedVolumes?: readonly SharedVolume[];
-  /** Disks that it cannot share with other pods on its node. If absent, there are none. */
-  readonly loneDisks?: readonly InlineDisk[];
-  /** The device claims of its spec. If absent, there are none. `devices` has their meaning, or `unsupported` if it is unknown. */
-  readonly deviceClaims?: readonly DeviceClaimRef[];
-  /** Features that its node must declare. If absent, there are none. */
-  readonly nodeFeatures?: readonly string[];
+  /** The rules of its volumes about nodes. `requests` contains the attach slots of its own volumes. */
+  readonly volumes: VolumeRules;
+  /** Volumes that other pods mount, too. */
+  readonly sharedVolumes: readonly SharedVolume[];
+  /** Disks that it cannot share with other pods on its node. */
+  readonly loneDisks: readonly InlineDisk[];
+  /** The device claims of its spec. `devices` has their meaning, or `unsupported` if it is unknown. */
+  readonly deviceClaims: readonly DeviceClaimRef[];
+  /** Features that its node must declare. */
+  readonly nodeFeatures: readonly string[];
   /** The rules of its device claims about nodes, if they are known. */
-  readonly devices?: DeviceRules;
+  readonly devices: DeviceRules;
   /**
-   * The group that the pod names, such as `pod group train-0` or `workload train/workers`. If absent, kube-scheduler places the pod alone. What
+   * The group that the pod names, such as `pod group train-0` or `workload train/workers`. undefined: kube-scheduler places the pod alone. What
    * the group requires is in `ClusterView.podGroups`; without them, the pod is planned as an ordinary pod.
    */
-  readonly gang?: string;
+  readonly gang: string | undefined;
   /**
    * The share of its workload that stays on regular nodes, as people read it: the pod is one of that share, and no plan places it on a Spot
-   * node. If absent, it may be. Planning marks pods so; see `OnDemandShare`.
+   * node. undefined: it may be. Planning marks pods so; see `OnDemandShare`.
    */
-  readonly regularOnly?: string;
+  readonly regularOnly: string | undefined;
 }
+
+/** The shape of a pod that runs wherever it has room. */
+export const NO_REQUIREMENTS = {
+  labels: {},
+  containers: undefined,
+  sizedBy: undefined,
+  nodeSelector: {},
+  nodeAffinity: undefined,
+  preferred: [],
+  softSpread: [],
+  tolerations: [],
+  hostPorts: [],
+  topologySpread: [],
+  ownSpread: false,
+  podAffinity: [],
+  podAntiAffinity: [],
+  priority: undefined,
+  schedulerName: '',
+  unsupported: [],
+  volumes: NO_VOLUME_RULES,
+  sharedVolumes: [],
+  loneDisks: [],
+  deviceClaims: [],
+  nodeFeatures: [],
+  devices: NO_DEVICE_RULES,
+  gang: undefined,
+  regularOnly: undefined,
+} as const satisfies Partial<PodShape>;
 
 export interface Controller {
   readonly kind: string;

@@ -45,8 +45,15 @@ export function blockerIdentity({ message, detail }: ClaimBlocker): Pick<ClaimBl
 export interface VolumeRules {
   readonly places: readonly VolumeNodeRule[];
   readonly blockers: readonly ClaimBlocker[];
-  /** CSI drivers that the node must have registered. If absent, there are none. */
-  readonly drivers?: readonly string[];
+  /** CSI drivers that the node must have registered. */
+  readonly drivers: readonly string[];
+}
+
+export const NO_VOLUME_RULES: VolumeRules = { places: [], blockers: [], drivers: [] };
+
+/** Whether the volumes restrict where the pod runs. */
+export function restrictsNodes({ places, blockers, drivers }: VolumeRules): boolean {
+  return places.length + blockers.length + drivers.length > 0;
 }
 
 /** A volume that several pods mount. A node that has attached it for one pod needs no second slot for the next. */

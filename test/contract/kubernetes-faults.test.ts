@@ -204,7 +204,7 @@ describe('storage that may not be read', () => {
     spec: { ...(aPodDraft('db').spec as object), volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }] },
   };
   const blockersOf = (replica: Replica, name: string): readonly string[] =>
-    (replica.kubernetes.reader.observe(stage.clock.now()).pendingPods.find((pod) => pod.name === name)?.shape.volumes?.blockers ?? []).map(
+    (replica.kubernetes.reader.observe(stage.clock.now()).pendingPods.find((pod) => pod.name === name)?.shape.volumes.blockers ?? []).map(
       ({ message, detail }) => `${message}: ${detail}`,
     );
   const apply = (): void => {

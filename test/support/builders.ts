@@ -11,7 +11,7 @@ import {
 import { type AgentPoolOfGroup, type Instance, type NodeGroup, NOTHING_KNOWN } from '../../src/domain/node-group.ts';
 import { type Node, UNREMARKABLE } from '../../src/domain/node.ts';
 import { type CloudView, type ClusterView, NOT_WATCHED, NOTHING_REPORTED, type Observation } from '../../src/domain/observation.ts';
-import type { Pod, PodShape } from '../../src/domain/pod.ts';
+import { NO_REQUIREMENTS, type Pod, type PodShape } from '../../src/domain/pod.ts';
 import { ResourceNames } from '../../src/domain/resources.ts';
 import {
   type DisruptionBudget,
@@ -60,7 +60,7 @@ export function aShape(options: ShapeOptions = {}): PodShape {
     unsupported: [],
     ...rest,
   };
-  return { key: key ?? JSON.stringify({ ...shape, requests: [...shape.requests] }), ...shape };
+  return { ...NO_REQUIREMENTS, key: key ?? JSON.stringify({ ...shape, requests: [...shape.requests] }), ...shape };
 }
 
 export interface PodOptions extends Partial<Omit<Pod, 'shape'>> {

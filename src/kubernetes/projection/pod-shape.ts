@@ -4,10 +4,18 @@
  * equal meaning share one shape, for example a running pod whose status repeats its resources.
  */
 import { hash } from 'node:crypto';
-import { describeClaimRef } from '../../domain/devices.ts';
+import { describeClaimRef, type DeviceClaimRef } from '../../domain/devices.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
 import type { Labels, NodeSelectorTerm } from '../../domain/labels.ts';
-import { DEVICE_CLAIMS, NAMED_DEVICES, type HostPort, type PodShape, type UnsupportedRequirement } from '../../domain/pod.ts';
+import {
+  DEVICE_CLAIMS,
+  NAMED_DEVICES,
+  NO_REQUIREMENTS,
+  type HostPort,
+  type PodShape,
+  type PreferredTerm,
+  type UnsupportedRequirement,
+} from '../../domain/pod.ts';
 import { attachResource, noResources, plus, PODS, type ResourceNames, type Resources } from '../../domain/resources.ts';
 import { AZURE_DISK_DRIVER } from '../../domain/volumes.ts';
 import type { ContainerJson, ContainerStatusJson, PodJson, PodSpecJson } from '../api/core-json.ts';
@@ -18,6 +26,7 @@ import { BY_CLASS } from './devices.ts';
 import { affinityTerms, nodeSelectorTerm, spreadConstraints, toleration } from './selectors.ts';
 import { compareBy } from '../../lib/comparison.ts';
 import { defined } from '../../lib/defined.ts';
+import { withoutDefaults } from '../../lib/without-nulls.ts';
 
 /** Which parts of pods are read that require nothing. If absent, they are not. */
 export interface SoftOptions {
@@ -114,6 +123,9 @@ function statusPart(status: ContainerStatusJson): readonly unknown[] {
   return [status.name, status.allocatedResources, actual === undefined ? undefined : (actual.requests ?? {})];
 }
 
+/** Keys leave these out: the memory of earlier versions, which had no such parts in their shapes, has hashes of keys. */
+const NOT_IN_KEYS = { ownSpread: false, preferred: [], softSpread: [], nodeFeatures: [], loneDisks: [], deviceClaims: [] } as const;
+
 /** Projects without interning. */
 export function projectShape(pod: PodJson, names: ResourceNames, soft: SoftOptions = {}): PodShape {
   const spec = pod.spec ?? {};
@@ -134,15 +146,15 @@ export function projectShape(pod: PodJson, names: ResourceNames, soft: SoftOptio
     priority: spec.priority,
     schedulerName: spec.schedulerName ?? 'default-scheduler',
     unsupported: [...broken, ...unsupportedOf(spec)],
-    ...nodeFeatures(spec),
-    ...loneDisks(spec),
-    ...deviceClaims(spec),
-    ...gangOf(spec),
-    ...containersOf(pod, names, broken.length === 0 ? soft : {}),
+    nodeFeatures: nodeFeatures(spec),
+    loneDisks: loneDisksOf(spec.volumes ?? []),
+    deviceClaims: deviceClaims(spec),
+    gang: gangOf(spec),
+    containers: containersOf(pod, names, broken.length === 0 ? soft : {}),
   };
   // Resources by name, so that the key is the same in a replay, where names may get other indexes.
   const byName = Object.entries(names.toRecord(requests)).sort(compareBy(([key]) => key));
-  return { key: JSON.stringify([content, byName]), ...content, requests };
+  return { ...NO_REQUIREMENTS, key: JSON.stringify([withoutDefaults(content, NOT_IN_KEYS), byName]), ...content, requests };
 }
 
 /** An unreadable quantity is not zero: the pod is reported as unsupported instead. */
@@ -165,8 +177,8 @@ function withDisks(requests: Resources, { spec = {} }: PodJson, names: ResourceN
   return disks === 0 ? requests : plus(requests, names.fromRecord({ [attachResource(AZURE_DISK_DRIVER)]: disks }));
 }
 
-function containersOf(pod: PodJson, names: ResourceNames, { containers }: SoftOptions): Pick<PodShape, 'containers'> {
-  return containers === true ? defined({ containers: containerSizes(pod, names) }) : {};
+function containersOf(pod: PodJson, names: ResourceNames, { containers }: SoftOptions): PodShape['containers'] {
+  return containers === true ? containerSizes(pod, names) : undefined;
 }
 
 function softRules(
@@ -174,25 +186,17 @@ function softRules(
   labels: Labels,
   { spread, affinity }: SoftOptions,
 ): Pick<PodShape, 'ownSpread' | 'preferred' | 'softSpread'> {
+  const constraints = spec.topologySpreadConstraints ?? [];
   return {
-    ...(spread === true ? ownSpread(spec) : {}),
-    ...(affinity === true ? { ...preferred(spec), ...softSpread(spec, labels) } : {}),
+    ownSpread: spread === true && constraints.length > 0,
+    preferred: affinity === true ? preferred(spec) : [],
+    softSpread: affinity === true ? spreadConstraints(constraints, labels, true) : [],
   };
 }
 
-function ownSpread({ topologySpreadConstraints }: PodSpecJson): Pick<PodShape, 'ownSpread'> {
-  return (topologySpreadConstraints ?? []).length === 0 ? {} : { ownSpread: true };
-}
-
-function softSpread({ topologySpreadConstraints }: PodSpecJson, labels: Labels): Pick<PodShape, 'softSpread'> {
-  const soft = spreadConstraints(topologySpreadConstraints ?? [], labels, true);
-  return soft.length === 0 ? {} : { softSpread: soft };
-}
-
-function preferred({ affinity }: PodSpecJson): Pick<PodShape, 'preferred'> {
+function preferred({ affinity }: PodSpecJson): readonly PreferredTerm[] {
   const terms = affinity?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? [];
-  if (terms.length === 0) return {};
-  return { preferred: terms.map(({ weight = 0, preference = {} }) => ({ weight, term: nodeSelectorTerm(preference) })) };
+  return terms.map(({ weight = 0, preference = {} }) => ({ weight, term: nodeSelectorTerm(preference) }));
 }
 
 function nodeAffinity(spec: PodSpecJson): readonly NodeSelectorTerm[] | undefined {
@@ -220,7 +224,7 @@ function hostPorts(spec: PodSpecJson): readonly HostPort[] {
 
 function unsupportedOf(spec: PodSpecJson): readonly UnsupportedRequirement[] {
   // A placeholder until the claims are evaluated.
-  const claims = (deviceClaims(spec).deviceClaims ?? []).map((ref) => ({ feature: DEVICE_CLAIMS, detail: describeClaimRef(ref) }));
+  const claims = deviceClaims(spec).map((ref) => ({ feature: DEVICE_CLAIMS, detail: describeClaimRef(ref) }));
   return [...claims, ...devicesByName(spec)];
 }
 
@@ -236,13 +240,13 @@ function devicesByName({ containers = [], initContainers }: PodSpecJson): readon
 }
 
 /** The group that the pod names: with its replica, since each replica of a group of a Workload starts by itself. */
-function gangOf({ workloadRef, schedulingGroup }: PodSpecJson): Pick<PodShape, 'gang'> {
+function gangOf({ workloadRef, schedulingGroup }: PodSpecJson): string | undefined {
   const group = schedulingGroup ?? undefined;
-  if (group !== undefined) return { gang: `pod group ${group.podGroupName ?? ''}` };
+  if (group !== undefined) return `pod group ${group.podGroupName ?? ''}`;
   const workload = workloadRef ?? undefined;
-  if (workload === undefined) return {};
+  if (workload === undefined) return undefined;
   const { name = '', podGroup, podGroupReplicaKey } = workload;
-  return { gang: `workload ${[name, podGroup, podGroupReplicaKey].filter((part) => (part ?? '') !== '').join('/')}` };
+  return `workload ${[name, podGroup, podGroupReplicaKey].filter((part) => (part ?? '') !== '').join('/')}`;
 }
 
 /**
@@ -262,9 +266,8 @@ const NODE_FEATURES: readonly { readonly name: string; readonly isUsed: (spec: P
   { name: 'VolumeBindMountOptions', isUsed: (spec) => allContainers(spec).some(hasMountOptions) },
 ];
 
-function nodeFeatures(spec: PodSpecJson): Pick<PodShape, 'nodeFeatures'> {
-  const features = NODE_FEATURES.filter(({ isUsed }) => isUsed(spec)).map(({ name }) => name);
-  return features.length === 0 ? {} : { nodeFeatures: features };
+function nodeFeatures(spec: PodSpecJson): readonly string[] {
+  return NODE_FEATURES.filter(({ isUsed }) => isUsed(spec)).map(({ name }) => name);
 }
 
 function allContainers({ containers = [], initContainers }: PodSpecJson): readonly ContainerJson[] {
@@ -275,19 +278,11 @@ function hasMountOptions({ volumeMounts }: ContainerJson): boolean {
   return (volumeMounts ?? []).some(({ bindMountOptions }) => (bindMountOptions ?? []).length > 0);
 }
 
-function loneDisks({ volumes = [] }: PodSpecJson): Pick<PodShape, 'loneDisks'> {
-  const disks = loneDisksOf(volumes);
-  return disks.length === 0 ? {} : { loneDisks: disks };
-}
-
-function deviceClaims({ resourceClaims = [] }: PodSpecJson): Pick<PodShape, 'deviceClaims'> {
-  if (resourceClaims.length === 0) return {};
-  return {
-    deviceClaims: resourceClaims.map(({ name = '', resourceClaimName, resourceClaimTemplateName }) => ({
-      name,
-      ...defined({ claim: resourceClaimName, template: resourceClaimTemplateName }),
-    })),
-  };
+function deviceClaims({ resourceClaims = [] }: PodSpecJson): readonly DeviceClaimRef[] {
+  return resourceClaims.map(({ name = '', resourceClaimName, resourceClaimTemplateName }) => ({
+    name,
+    ...defined({ claim: resourceClaimName, template: resourceClaimTemplateName }),
+  }));
 }
 
 function sortedLabels(labels: Labels | undefined): Labels {

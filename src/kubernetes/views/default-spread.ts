@@ -94,7 +94,7 @@ export class DefaultSpread {
   #podOf(pod: Pod): Pod {
     const { shape, controller } = pod;
     // guard: a pod with spread constraints of its own, soft ones too, gets none by default
-    if (!this.#defaults.has(shape.schedulerName) || shape.topologySpread.length > 0 || shape.ownSpread === true) return pod;
+    if (!this.#defaults.has(shape.schedulerName) || shape.topologySpread.length > 0 || shape.ownSpread) return pod;
     const owner = controller === undefined ? '' : `${controller.kind} ${controller.name}`;
     const byOwner = this.#shapes.get(shape) ?? new Map<string, PodShape>();
     this.#shapes.set(shape, byOwner);

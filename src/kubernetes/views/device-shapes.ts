@@ -149,7 +149,7 @@ export class DeviceShapes {
   }
 
   #judge(
-    { deviceClaims = [], requests }: PodShape,
+    { deviceClaims, requests }: PodShape,
     pod: Pick<Pod, 'namespace' | 'uid' | 'nodeName' | 'madeClaims'>,
     facts: DeviceClaimInput,
   ): ClaimResults {
@@ -284,14 +284,13 @@ export class DeviceShapes {
     // The vectors of `insteadOf` depend on the process; the names in `part` say the same.
     const stable = (field: string, value: unknown): unknown => (field === 'insteadOf' ? undefined : value);
     const key = JSON.stringify([base.key, unsupported, { ...devices, blockers: blockers.map(blockerIdentity) }, ...part], stable);
-    const isClaiming = base.deviceClaims !== undefined || claims.length + pins.length + blockers.length > 0;
     const requests = named.length === 0 ? {} : { requests: askedOf(base.requests, named, keepsOwn) };
-    return this.#shapes.of(key, () => ({ ...base, key, unsupported, ...(isClaiming ? { devices } : {}), ...requests }));
+    return this.#shapes.of(key, () => ({ ...base, key, unsupported, devices, ...requests }));
   }
 }
 
 function wantsDevices({ deviceClaims, requests }: PodShape, { named }: DeviceClaimInput): boolean {
-  return deviceClaims !== undefined || named.some(({ own }) => (requests[own] ?? 0) > 0);
+  return deviceClaims.length > 0 || named.some(({ own }) => (requests[own] ?? 0) > 0);
 }
 
 function vectorOf(own: number): Resources {

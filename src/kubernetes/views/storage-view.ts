@@ -83,16 +83,15 @@ class ClaimShapes {
   #shapeOf(base: PodShape, { places, blockers, slots, counted, drivers: needed }: RulesOnNodes): PodShape {
     if (places.length + blockers.length + slots.length + needed.length === 0) return base;
     const drivers = countBy(slots.filter(({ isShared }) => !isShared));
-    const onNodes = needed.length === 0 ? {} : { drivers: needed };
     const shared = slots.filter(({ isShared }) => isShared);
     const own = [base.key, places, blockers.map(blockerIdentity), drivers, counted, ...shared.map(nameOf)];
-    const key = JSON.stringify(needed.length === 0 ? own : [...own, onNodes]);
+    const key = JSON.stringify(needed.length === 0 ? own : [...own, { drivers: needed }]);
     return this.#shapes.of(key, () => {
       const all = plus(base.requests, this.#slots(drivers));
       const requests = counted === 0 ? all : minus(all, this.#slots([[AZURE_DISK_DRIVER, counted]]));
-      const volumes = places.length + blockers.length + needed.length === 0 ? {} : { volumes: { places, blockers, ...onNodes } };
+      const volumes = { places, blockers, drivers: needed };
       const sharedVolumes = shared.map((slot) => ({ volume: nameOf(slot), slots: this.#slots([[slot.driver, 1]]) }));
-      return { ...base, key, requests, ...volumes, ...(shared.length === 0 ? {} : { sharedVolumes }) };
+      return { ...base, key, requests, volumes, sharedVolumes };
     });
   }
 

@@ -12,13 +12,14 @@ import { type Node, UNREMARKABLE } from '../../domain/node.ts';
 import { type NodeGroup, NOTHING_KNOWN } from '../../domain/node-group.ts';
 import { type NodeTemplate, NOTHING_SHOWN } from '../../domain/node-template.ts';
 import { type CloudView, type ClusterView, NOT_WATCHED, NOTHING_REPORTED, type Observation } from '../../domain/observation.ts';
-import type { Pod, PodShape } from '../../domain/pod.ts';
+import { NO_REQUIREMENTS, type Pod, type PodShape } from '../../domain/pod.ts';
 import type { ScaleDownPlan, ScaleUpPlan } from '../../domain/plan.ts';
 import type { Policy } from '../../domain/policy.ts';
 import { wholePolicy, type StoredPolicy } from './stored-policy.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import type { LoopRecord } from '../../domain/ports/records.ts';
 import { defined } from '../../lib/defined.ts';
+import { NO_VOLUME_RULES, type VolumeRules } from '../../domain/volumes.ts';
 import { withoutDefaults } from '../../lib/without-nulls.ts';
 import { storedForm, withDefaults, type StoredState } from '../../planning/state/stored-state.ts';
 
@@ -58,14 +59,14 @@ export function dumpRecord(record: LoopRecord, names: ResourceNames): string {
     scaleUp: record.scaleUp.map(plainPlan),
     scaleDown: record.scaleDown === undefined ? null : plainPlan(record.scaleDown),
   };
-  const table = [...shapes.keys()].map((shape) => encodeFields(shape, names, undefined));
+  const table = [...shapes.keys()].map((shape) => encodeFields(withoutDefaults(shape, NO_REQUIREMENTS), names, undefined));
   return JSON.stringify({ ...body, shapes: table });
 }
 
 /** @throws AutoscalerError `config` when the text is not a dump of this version. */
 export function readDump(text: string, names: ResourceNames): Dump {
   const body = parse(text);
-  const shapes = (body['shapes'] as readonly unknown[]).map((shape) => decodeValue(shape, names, []) as PodShape);
+  const shapes = (body['shapes'] as readonly unknown[]).map((shape) => totalShape(decodeValue(shape, names, []) as StoredShape));
   const decode = (value: unknown): unknown => decodeValue(value, names, shapes);
   const observation = totalObservation(decode(body['observation']) as StoredObservation);
   return {
@@ -84,6 +85,7 @@ export function readDump(text: string, names: ResourceNames): Dump {
 
 /** A dump leaves out what is as usual; it has the sentences of a group's blocks. Earlier versions left out the same. */
 type Stored<Value, Defaults> = Omit<Value, keyof Defaults> & Partial<Value>;
+type StoredShape = Omit<Stored<PodShape, typeof NO_REQUIREMENTS>, 'volumes'> & { readonly volumes?: Partial<VolumeRules> };
 type StoredTemplate = Stored<NodeTemplate, typeof NOTHING_SHOWN>;
 type StoredGroup = Stored<Omit<NodeGroup, 'blocks' | 'template'>, typeof NOTHING_KNOWN> &
   BlockTexts & { readonly template?: StoredTemplate | undefined };
@@ -106,6 +108,11 @@ function storedObservation(observation: Observation): StoredObservation {
   const { capacity, ...seen } = withoutDefaults(cluster, NOT_WATCHED);
   const objects = capacity === undefined ? {} : { capacity: withoutDefaults(capacity, NO_CAPACITY_OBJECTS) };
   return { ...observation, cluster: { ...seen, ...objects, nodes }, cloud: { ...withoutDefaults(cloud, NOTHING_REPORTED), groups } };
+}
+
+/** Earlier versions left out the drivers of volumes, too. */
+function totalShape(stored: StoredShape): PodShape {
+  return { ...NO_REQUIREMENTS, ...stored, volumes: { ...NO_VOLUME_RULES, ...stored.volumes } };
 }
 
 function totalObservation(stored: StoredObservation): Observation {

@@ -3,6 +3,8 @@
  * Must not know why it is asked, nor what follows from it.
  * Idea: broken promise.
  */
+import { NO_DEVICE_RULES } from '../../domain/devices.ts';
+import { NO_VOLUME_RULES } from '../../domain/volumes.ts';
 import type { DevicePool } from '../../domain/devices.ts';
 import type { Node } from '../../domain/node.ts';
 import type { TemplateDifference } from '../../domain/node-template.ts';
@@ -68,13 +70,12 @@ function toleratesEverything({ tolerations }: PodShape): boolean {
  */
 export function refusalsOf(shape: PodShape, offer: NodeOffer, template: GroupTemplate, names: ResourceNames): readonly FitReason[] {
   const { node } = offer;
-  const { volumes, devices: _devices, ...others } = shape;
-  const plain = volumes?.drivers === undefined ? others : { ...others, volumes: { places: [], blockers: [], drivers: volumes.drivers } };
+  const plain = { ...shape, volumes: { ...NO_VOLUME_RULES, drivers: shape.volumes.drivers }, devices: NO_DEVICE_RULES };
   const variants = [node, ...template.variants.map((variant) => inZoneOf(node, variant))];
   const byNode = variants.map((variant) => staticRefusals(plain, variant));
   // As if none of the node's devices were in use.
   const missing = missingDevices(
-    claimsFor(shape.devices?.claims ?? [], () => node),
+    claimsFor(shape.devices.claims, () => node),
     template.common.poolsOf(node, node.devices.pools),
   );
   return [

@@ -3,6 +3,8 @@
  * allocatable resources. For pods whose place was not searched in time: nodes of these groups may be what they need. Must not know why a
  * pod was left out.
  */
+import { NO_DEVICE_RULES } from '../../domain/devices.ts';
+import { NO_VOLUME_RULES } from '../../domain/volumes.ts';
 import { podName, type NodeGroupId } from '../../domain/ids.ts';
 import type { Requirement } from '../../domain/labels.ts';
 import type { Node } from '../../domain/node.ts';
@@ -74,8 +76,8 @@ function* wishesOf(pods: Iterable<Pod>): SlicedWork<readonly Wish[]> {
 }
 
 /** Volumes and devices come and go. */
-function withoutPassingWishes({ volumes: _volumes, devices: _devices, ...shape }: PodShape): PodShape {
-  return shape;
+function withoutPassingWishes(shape: PodShape): PodShape {
+  return { ...shape, volumes: NO_VOLUME_RULES, devices: NO_DEVICE_RULES };
 }
 
 /** Without those that ask for a label value that no node and no template has. Most pods that nothing can hold ask for one. */

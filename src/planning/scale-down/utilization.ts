@@ -75,7 +75,7 @@ export function deviceUtilization(node: Node, pods: readonly Pod[], devices: rea
 export function unknownDeviceUse(node: Node, pods: readonly Pod[]): string | undefined {
   const [pool] = node.devices.incomplete;
   if (pool !== undefined) return `device pool ${pool} is incomplete`;
-  const waiting = pods.find(({ shape, heldDevices }) => heldDevices === undefined && (shape.devices?.claims.length ?? 0) > 0);
+  const waiting = pods.find(({ shape, heldDevices }) => heldDevices === undefined && shape.devices.claims.length > 0);
   return waiting === undefined ? undefined : `pod ${podName(waiting)} has device claims without allocated devices`;
 }
 

@@ -1,4 +1,5 @@
 /** From what the groups grew by to the plan that is carried out, with a reason for everything else. */
+import { needsDevices } from '../../domain/devices.ts';
 import { describeBlock } from '../../domain/group-blocks.ts';
 import { type NodeGroupId, podName } from '../../domain/ids.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
@@ -208,7 +209,7 @@ function* refusalsByOthers(
   for (const group of groups) {
     const { shape, interdependent, pods } = group;
     const [pod] = pods;
-    if (pod === undefined || !(interdependent || shape.devices !== undefined)) continue;
+    if (pod === undefined || !(interdependent || needsDevices(shape.devices))) continue;
     yield;
     const reasons = [...templates].map(([id, template]) => {
       const fitsAlone = knownVariants(group, template) !== 0;

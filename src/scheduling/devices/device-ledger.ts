@@ -114,7 +114,7 @@ export class DeviceLedger {
   /** A pod that is placed where its claims cannot be filled takes nothing: the caller knows more than the ledger. */
   allocateFor(slot: number, pod: Pod): void {
     const seat = this.#seats.get(slot);
-    if (seat === undefined || (pod.heldDevices === undefined && pod.shape.devices === undefined)) return;
+    if (seat === undefined || (pod.heldDevices === undefined && pod.shape.devices.claims.length === 0)) return;
     this.restorePod(slot, pod, this.#devicesFor(slot, seat, pod));
   }
 
@@ -157,7 +157,7 @@ export class DeviceLedger {
 
   /** Whether the claims of a pod of this shape can be filled there. */
   hasFor({ devices }: Pick<PodShape, 'devices'>, slot: number): boolean {
-    return devices === undefined || this.admits(devices, slot);
+    return devices.claims.length === 0 || this.admits(devices, slot);
   }
 
   admits(rules: DeviceRules, slot: number): boolean {
@@ -218,9 +218,9 @@ export class DeviceLedger {
   #devicesFor(slot: number, seat: DeviceSeat, pod: Pod): PodDevices {
     if (pod.heldDevices !== undefined && pod.nodeName === seat.node.name) return { own: takenById(pod.heldDevices, seat.list), shared: [] };
     const rules = pod.shape.devices;
-    const open = rules === undefined ? undefined : this.#openAt(rules, slot);
+    const open = this.#openAt(rules, slot);
     const picks = open === undefined ? undefined : allocateDevices(this.#allocationInput(seat, open));
-    if (rules === undefined || open === undefined || picks === undefined) return NO_DEVICES;
+    if (open === undefined || picks === undefined) return NO_DEVICES;
     const claims = this.#claimsAt(rules, slot);
     const devicesOf = (claim: DeviceClaim): readonly TakenDevice[] =>
       picks[open.indexOf(claim)] ?? seat.shared.get(claim.shared ?? '')?.devices ?? [];

@@ -10,12 +10,11 @@ import { matchesTerms } from './node-affinity.ts';
 type DeviceShape = Pick<PodShape, 'devices'>;
 
 export function fitsPins({ devices }: DeviceShape, node: NodeForDevices): boolean {
-  return devices === undefined || (devices.blockers.length === 0 && devices.pins.every(({ terms }) => matchesTerms(terms, node)));
+  return devices.blockers.length === 0 && devices.pins.every(({ terms }) => matchesTerms(terms, node));
 }
 
 /** A reason that rules out every node is returned alone, since it is not about this node. */
 export function refusedByPins({ devices }: DeviceShape, node: NodeForDevices): readonly FitReason[] {
-  if (devices === undefined) return [];
   if (devices.blockers.length > 0) return devices.blockers.map(({ message, detail }) => ({ kind: 'device', message, detail }));
   return devices.pins
     .filter(({ terms }) => !matchesTerms(terms, node))

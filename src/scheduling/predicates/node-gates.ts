@@ -29,7 +29,7 @@ export function refusedByFeatures(
   { nodeFeatures }: Pick<PodShape, 'nodeFeatures'>,
   { declaredFeatures }: Pick<Node, 'declaredFeatures'>,
 ): readonly FitReason[] {
-  const features = (nodeFeatures ?? []).filter((feature) => !declaredFeatures.includes(feature));
+  const features = nodeFeatures.filter((feature) => !declaredFeatures.includes(feature));
   return features.length === 0 ? [] : [{ kind: 'node-features', features }];
 }
 

@@ -25,13 +25,11 @@ const PRESENT_NAMES: Readonly<Record<string, string>> = {
 };
 
 export function fitsVolumes({ volumes }: Wishes, node: NodeForVolumes): boolean {
-  if (volumes === undefined) return true;
   return volumes.blockers.length === 0 && volumes.places.every((place) => holds(place, node)) && missingOn(volumes, node).length === 0;
 }
 
 /** A reason that rules out every node is returned alone, since it is not about this node. */
 export function refusedByVolumes({ volumes }: Wishes, node: NodeForVolumes): readonly FitReason[] {
-  if (volumes === undefined) return [];
   if (volumes.blockers.length > 0) return volumes.blockers.map(({ message, detail }) => ({ kind: 'volume', message, detail }));
   const unreachable = volumes.places.filter((place) => !holds(place, node));
   return [
@@ -47,7 +45,7 @@ function notInstalled(driver: string): FitReason {
 }
 
 /** Drivers that the pod needs, none of which may be missing. */
-function missingOn({ drivers = [] }: VolumeRules, { missingDrivers }: NodeForVolumes): readonly string[] {
+function missingOn({ drivers }: VolumeRules, { missingDrivers }: NodeForVolumes): readonly string[] {
   return drivers.filter((driver) => missingDrivers.includes(driver));
 }
 
@@ -90,7 +88,7 @@ export function takenDisk(wanted: readonly InlineDisk[], used: readonly InlineDi
   return wanted.find((disk) => used.some((other) => disksConflict(disk, other)));
 }
 
-export function refusedByDisks({ loneDisks = [] }: Pick<PodShape, 'loneDisks'>, used: readonly InlineDisk[]): readonly FitReason[] {
+export function refusedByDisks({ loneDisks }: Pick<PodShape, 'loneDisks'>, used: readonly InlineDisk[]): readonly FitReason[] {
   const taken = takenDisk(loneDisks, used);
   if (taken === undefined) return [];
   return [

@@ -20,7 +20,7 @@ export function findAllocationFailure(
   { slots, ledger, devices, names }: FitIndexes,
 ): DeviceAllocationFailure | undefined {
   const { devices: rules } = shape;
-  if (rules === undefined || rules.claims.length === 0 || rules.blockers.length > 0) return undefined;
+  if (rules.claims.length === 0 || rules.blockers.length > 0) return undefined;
   for (const slot of order) {
     const fault = slots.live[slot] === 1 ? devices.fault(rules, slot) : undefined;
     if (fault === undefined) continue;

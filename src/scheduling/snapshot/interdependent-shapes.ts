@@ -37,13 +37,13 @@ export function* findInterdependent(
     },
     SHAPES_PER_STEP,
   );
-  const attached = new Set(shapes.flatMap(({ shape }) => (shape.sharedVolumes ?? []).flatMap(({ slots }) => needOf(slots).indexes)));
+  const attached = new Set(shapes.flatMap(({ shape }) => shape.sharedVolumes.flatMap(({ slots }) => needOf(slots).indexes)));
   const isTied = (ties: ShapeTies): boolean =>
     ties.hasRules ||
-    ties.shape.sharedVolumes !== undefined ||
-    ties.shape.loneDisks !== undefined ||
+    ties.shape.sharedVolumes.length > 0 ||
+    ties.shape.loneDisks.length > 0 ||
     (attached.size > 0 && needOf(ties.shape.requests).indexes.some((index) => attached.has(index))) ||
-    (ties.shape.devices?.claims.length ?? 0) > 0 ||
+    ties.shape.devices.claims.length > 0 ||
     ledger.countedBy(ties).some((counter) => asked.has(counter)) ||
     ledger.repelledBy(ties).some((counter) => counter.total > 0 || own.has(counter));
   const tied: ShapeTies[] = [];

@@ -48,10 +48,10 @@ export function staticKey(shape: NodeOnlyShape): string {
     tolerations,
     nodeSelector,
     nodeAffinity ?? null,
-    volumes ?? null,
-    devices?.pins ?? null,
-    devices?.blockers ?? null,
-    nodeFeatures ?? null,
-    ...(regularOnly === undefined ? [] : [regularOnly]),
+    volumes,
+    devices.pins,
+    devices.blockers,
+    nodeFeatures,
+    regularOnly ?? null,
   ]);
 }

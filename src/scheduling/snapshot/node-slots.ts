@@ -230,27 +230,27 @@ export class NodeSlots {
   /** Whether there is room for one more pod. Shared volumes that are attached do not count again, and exclusive disks must not conflict. */
   hasRoomFor(slot: number, { shape, need, shared }: SlotNeed): boolean {
     if (!fitsFree(need, this.free, slot * this.#stride)) return false;
-    if (shape.loneDisks !== undefined && takenDisk(shape.loneDisks, this.disksAt(slot)) !== undefined) return false;
+    if (shape.loneDisks.length > 0 && takenDisk(shape.loneDisks, this.disksAt(slot)) !== undefined) return false;
     return shared.length === 0 || fitsFree(needOf(this.requestsAt(slot, shape)), this.free, slot * this.#stride);
   }
 
   /** What the pod would take of this node. */
   requestsAt(slot: number, { requests, sharedVolumes }: PodShape): Resources {
-    if (sharedVolumes === undefined) return requests;
+    if (sharedVolumes.length === 0) return requests;
     return requestsAlone({ requests, sharedVolumes: this.#volumes.newTo(slot, sharedVolumes) });
   }
 
   takeResources(slot: number, { shape, need, shared }: SlotNeed): void {
     this.#addFree(slot, need, -1);
     if (shape.hostPorts.length > 0) this.#takePorts(slot, shape.hostPorts);
-    if (shape.loneDisks !== undefined) this.#disks.set(slot, [...this.disksAt(slot), ...shape.loneDisks]);
+    if (shape.loneDisks.length > 0) this.#disks.set(slot, [...this.disksAt(slot), ...shape.loneDisks]);
     if (shared.length > 0) for (const volume of this.#volumes.attach(slot, shared)) this.#addFree(slot, volume.need, -1);
   }
 
   returnResources(slot: number, { shape, need, shared }: SlotNeed): void {
     this.#addFree(slot, need, 1);
     if (shape.hostPorts.length > 0) this.#giveBackPorts(slot, shape.hostPorts);
-    if (shape.loneDisks !== undefined) this.#giveBackDisks(slot, shape.loneDisks);
+    if (shape.loneDisks.length > 0) this.#giveBackDisks(slot, shape.loneDisks);
     if (shared.length > 0) for (const volume of this.#volumes.detach(slot, shared)) this.#addFree(slot, volume.need, 1);
   }
 

@@ -15,9 +15,9 @@ export function fitsAlone(compiled: CompiledShape, slot: number, slots: NodeSlot
   if (slots.live[slot] !== 1 || slots.cordoned[slot] === 1) return false;
   if (!slots.hasRoomFor(slot, compiled)) return false;
   if (!fitsClass(compiled.statics, slot, slots)) return false;
-  const { hostPorts, devices: claimed } = compiled.shape;
+  const { hostPorts } = compiled.shape;
   if (hostPorts.length > 0 && takenPort(hostPorts, slots.portsAt(slot)) !== undefined) return false;
-  return claimed === undefined || devices.admits(claimed, slot);
+  return devices.hasFor(compiled.shape, slot);
 }
 
 export interface FitIndexes {
@@ -39,6 +39,6 @@ export function fitReasons(
     ...refusedByDisks(shape, slots.disksAt(slot)),
     ...insufficientResources(slots.requestsAt(slot, shape), slots.freeAt(slot), names),
     ...ledger.refusals(ties, slot),
-    ...(shape.devices === undefined ? [] : devices.refusals(shape.devices, slot)),
+    ...devices.refusals(shape.devices, slot),
   ];
 }

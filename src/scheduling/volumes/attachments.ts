@@ -49,13 +49,13 @@ export interface CompiledVolume {
   readonly need: Need;
 }
 
-export function compileVolumes(volumes: readonly SharedVolume[] = []): readonly CompiledVolume[] {
+export function compileVolumes(volumes: readonly SharedVolume[]): readonly CompiledVolume[] {
   return volumes.map(({ volume, slots }) => ({ volume, need: needOf(slots) }));
 }
 
 /** What the first such pod takes of a node that has none of its volumes. */
 export function requestsAlone({ requests, sharedVolumes }: Pick<PodShape, 'requests' | 'sharedVolumes'>): Resources {
-  return sharedVolumes === undefined ? requests : sharedVolumes.reduce((sum, { slots }) => plus(sum, slots), requests);
+  return sharedVolumes.reduce((sum, { slots }) => plus(sum, slots), requests);
 }
 
 /** Owns which pods share which volumes on which node. */

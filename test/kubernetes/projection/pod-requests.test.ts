@@ -123,21 +123,21 @@ describe('effective request of a pod', () => {
 });
 
 describe('what a pod requires of the kubelet', () => {
-  it.each<[string, PodSpecJson, readonly string[] | undefined]>([
+  it.each<[string, PodSpecJson, readonly string[]]>([
     [
       'that all containers restart together',
       { initContainers: [{ name: 'i', restartPolicyRules: [{ action: 'Restart' }, { action: 'RestartAllContainers' }] }] },
       ['RestartAllContainersOnContainerExits'],
     ],
     ['users of its own on the network of the host', { hostNetwork: true, hostUsers: false }, ['UserNamespacesHostNetworkSupport']],
-    ['users of its own alone', { hostUsers: false }, undefined],
+    ['users of its own alone', { hostUsers: false }, []],
     [
       'a bind mount with options (1.37)',
       { initContainers: [{ name: 'i', volumeMounts: [{ bindMountOptions: ['ro'] }] }] },
       ['VolumeBindMountOptions'],
     ],
-    ['mounts without options', { containers: [{ name: 'c', volumeMounts: [{ bindMountOptions: [] }, {}] }] }, undefined],
-    ['rules of no such kind', { containers: [{ name: 'c', restartPolicyRules: [{ action: 'Restart' }] }] }, undefined],
+    ['mounts without options', { containers: [{ name: 'c', volumeMounts: [{ bindMountOptions: [] }, {}] }] }, []],
+    ['rules of no such kind', { containers: [{ name: 'c', restartPolicyRules: [{ action: 'Restart' }] }] }, []],
   ])('%s', (_what, spec, features) => {
     expect(projectShape({ spec: { containers: [], ...spec } }, names).nodeFeatures).toEqual(features);
   });

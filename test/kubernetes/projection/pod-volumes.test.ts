@@ -50,7 +50,7 @@ describe("volumes that a pod's own spec names", () => {
       { awsElasticBlockStore: { volumeID: 'v', readOnly: true } },
       [{ kind: 'awsElasticBlockStore', ids: ['v'], readOnly: false }],
     ],
-    ['null, which counts as absent', { iscsi: null, rbd: null }, undefined],
+    ['null, which counts as absent', { iscsi: null, rbd: null }, []],
   ])('%s', (_what, volume, disks) => {
     const shape = projectShape(
       { metadata: { name: 'p' }, spec: { containers: [], volumes: [{ name: 'd', ...volume }] } },

@@ -298,7 +298,7 @@ describe('what a claim means for nodes', () => {
     ],
   ])('%s blocks the pod with what would repair it', (_what, objects, repair) => {
     const { pendingPods } = clusterOf({ pods: [pod('p', ['data'])], ...objects }).cluster.views();
-    expect(pendingPods[0]?.shape.volumes?.blockers).toMatchObject([{ repair }]);
+    expect(pendingPods[0]?.shape.volumes.blockers).toMatchObject([{ repair }]);
   });
 
   it('a claim for one pod only, in use elsewhere, keeps every other pod waiting until it is free', () => {

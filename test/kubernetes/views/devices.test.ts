@@ -222,7 +222,7 @@ describe('what device claims mean for a pod', () => {
     const [a, b] = cluster.views().pendingPods;
     expect(a?.shape).toBe(b?.shape);
     expect(a?.shape.unsupported).toEqual([]);
-    expect(a?.shape.devices?.claims).toHaveLength(1);
+    expect(a?.shape.devices.claims).toHaveLength(1);
   });
 
   it.each([
@@ -262,10 +262,10 @@ describe('what device claims mean for a pod', () => {
     ],
   ])('a claim that %s blocks it', (_, waiting, claim, message, repair) => {
     const { pending } = clusterOf({ ...KINDS, pods: [waiting], resourceclaims: [claim] });
-    expect(pending('p')?.shape.devices?.blockers.map((blocker) => blocker.repair?.kind)).toEqual([repair]);
+    expect(pending('p')?.shape.devices.blockers.map((blocker) => blocker.repair?.kind)).toEqual([repair]);
     expect(
       pending('p')
-        ?.shape.devices?.blockers.map((blocker) => blocker.message)
+        ?.shape.devices.blockers.map((blocker) => blocker.message)
         .join(),
     ).toContain(message);
   });

@@ -113,7 +113,7 @@ describe('attach slots', () => {
 
   it('a volume begins to be shared, and ends, with the pods that mount it', () => {
     const { check, tableOf, view } = worldWith(1, [bound('a')], [pod('r', [mount('a')], 'n-1'), pod('p', [disk('b')])]);
-    const sharedBy = () => (view().podsByNode.get('n-1') ?? []).map(({ shape }) => shape.sharedVolumes?.length ?? 0);
+    const sharedBy = () => (view().podsByNode.get('n-1') ?? []).map(({ shape }) => shape.sharedVolumes.length);
     expect(sharedBy()).toEqual([0]);
     tableOf('pods')?.put(pod('q', [mount('a')]));
     expect(sharedBy()).toEqual([1]);

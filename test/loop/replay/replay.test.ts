@@ -6,6 +6,7 @@ import { nodeGroupId } from '../../../src/domain/ids.ts';
 import type { BrokenPromise } from '../../../src/domain/loop-state.ts';
 import type { NodeTemplate } from '../../../src/domain/node-template.ts';
 import { ResourceNames } from '../../../src/domain/resources.ts';
+import { NO_VOLUME_RULES } from '../../../src/domain/volumes.ts';
 import { dumpRecord, plainPlan, readDump } from '../../../src/loop/replay/dump.ts';
 import { replayDump } from '../../../src/loop/replay/replay.ts';
 import { templateHash } from '../../../src/planning/promises/broken-promise.ts';
@@ -236,6 +237,24 @@ describe('a dumped decision', () => {
     const read = readDump(JSON.stringify({ ...dump, policy: older }), resourceNames);
     expect(read.policy).toEqual(readDump(text, resourceNames).policy);
     expect(replayDump(read, resourceNames).equal).toBe(true);
+  });
+
+  it('of a version whose shapes had fewer members is read whole', async () => {
+    const volumes = { ...NO_VOLUME_RULES, blockers: [{ message: 'not bound', detail: 'claim data' }] };
+    const stage = aStage({
+      groups: [aGroup({ id: 'a', target: 0 })],
+      pods: [aPod({ name: 'db', shape: { volumes } }), aPod({ name: 'web' })],
+    });
+    await stage.runOnce();
+    const up = stage.records.find((record) => record.scaleUp.length > 0);
+    if (up === undefined) throw new Error('no scale-up was recorded');
+    const text = dumpRecord(up, resourceNames);
+    const older = text.replaceAll(',"drivers":[]', '');
+    expect(older.length).toBeLessThan(text.length);
+    expect(older).not.toContain('sharedVolumes');
+    const shapes = readDump(older, resourceNames).observation.cluster.pendingPods.map(({ shape }) => shape);
+    expect(shapes).toEqual(up.observation.cluster.pendingPods.map(({ shape }) => shape));
+    expect(replayDump(readDump(older, resourceNames), resourceNames).equal).toBe(true);
   });
 
   it('shows when the plan is another one', async () => {

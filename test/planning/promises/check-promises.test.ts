@@ -1,3 +1,4 @@
+import { NO_VOLUME_RULES } from '../../../src/domain/volumes.ts';
 import { describe, expect, it } from 'vitest';
 import { nodeGroupId } from '../../../src/domain/ids.ts';
 import type { AcceptedIncrease, BrokenPromise, LoopState } from '../../../src/domain/loop-state.ts';
@@ -37,7 +38,7 @@ const agent = aPod(AGENT);
 
 const DRIVER = 'disk.csi.azure.com';
 const disks = aPod({ name: 'wide', shape: { resources: { [attachResource(DRIVER)]: '2' } } });
-const needing = aPod({ name: 'wide', shape: { volumes: { places: [], blockers: [], drivers: [DRIVER] } } });
+const needing = aPod({ name: 'wide', shape: { volumes: { ...NO_VOLUME_RULES, drivers: [DRIVER] } } });
 const featured = aPod({ name: 'wide', shape: { nodeFeatures: ['B'] } });
 const gpus = (count: number): DevicePool => ({
   driver: 'gpu.example.com',

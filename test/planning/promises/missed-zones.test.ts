@@ -1,3 +1,4 @@
+import { NO_VOLUME_RULES } from '../../../src/domain/volumes.ts';
 import { describe, expect, it } from 'vitest';
 import { nodeGroupId } from '../../../src/domain/ids.ts';
 import type { AcceptedIncrease, BrokenPromise, LoopState } from '../../../src/domain/loop-state.ts';
@@ -24,7 +25,7 @@ const inZones = (...values: readonly string[]) => ({
 });
 /** A zonal disk of the Azure disk driver. */
 const inZone = { key: 'topology.disk.csi.azure.com/zone', operator: 'In' as const, values: ['r-1'] };
-const disk = { places: [{ kind: 'reachable' as const, terms: [{ expressions: [inZone], fields: [] }] }], blockers: [] };
+const disk = { ...NO_VOLUME_RULES, places: [{ kind: 'reachable' as const, terms: [{ expressions: [inZone], fields: [] }] }] };
 const pinned = aPod({ name: 'pinned', shape: { cpu: '3', ...inZones('r-1') } });
 
 interface World {

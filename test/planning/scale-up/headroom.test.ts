@@ -100,7 +100,7 @@ describe('an amount of headroom', () => {
         pods: [
           { ...webPod('going', '3', 9), deletionAtMs: 1 },
           webPod('other', '3', 9, 'web-2'),
-          webPod('disk', '3', 9, 'web', { loneDisks: [] }),
+          webPod('disk', '3', 9, 'web', { loneDisks: [{ kind: 'iscsi', ids: ['d'], readOnly: false }] }),
         ],
         capacity: web,
       },

@@ -71,7 +71,7 @@ describe('a disk that a node lets in once', () => {
         snapshot.sync(aCluster({ nodes: [aNode({ name: 'n' })], pods: [] }));
         const podsThere = () => snapshot.get('n')?.pods ?? [];
         const isFree = () => snapshot.check(wanting([wanted]), 'n').length === 0;
-        const isFreeByHand = () => !podsThere().some(({ shape }) => (shape.loneDisks ?? []).some((one) => disksConflict(one, wanted)));
+        const isFreeByHand = () => !podsThere().some(({ shape }) => shape.loneDisks.some((one) => disksConflict(one, wanted)));
         const walk = (steps: typeof first, prefix: string): void => {
           steps.forEach(({ disks, how }, at) => {
             const [leaving] = podsThere();

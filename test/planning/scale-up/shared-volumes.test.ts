@@ -15,8 +15,7 @@ function mounting(own: number, shared: readonly string[], name?: string) {
   const requests = resourceNames.fromRecord({ ...resourceNames.toRecord(plain.requests), ...(own === 0 ? {} : { [SLOT]: own }) });
   const sharedVolumes = shared.map((volume) => ({ volume, slots }));
   const key = `${plain.key} ${own} ${shared.join()}`;
-  const shape = { ...plain, key, requests, ...(shared.length === 0 ? {} : { sharedVolumes }) };
-  return aPod({ shape, ...(name === undefined ? {} : { name }) });
+  return aPod({ shape: { ...plain, key, requests, sharedVolumes }, ...(name === undefined ? {} : { name }) });
 }
 
 const limits = (most: number) => ({ attachLimits: { [AZURE_DISK_DRIVER]: most } });
@@ -104,5 +103,5 @@ function usedOn(snapshot: ClusterSnapshot, node: string): number {
 function countedOn(snapshot: ClusterSnapshot, node: string): number {
   const pods = snapshot.get(node)?.pods ?? [];
   const own = pods.reduce((sum, { shape }) => sum + (shape.requests[resourceNames.indexOf(SLOT)] ?? 0), 0);
-  return own + new Set(pods.flatMap(({ shape }) => (shape.sharedVolumes ?? []).map(({ volume }) => volume))).size;
+  return own + new Set(pods.flatMap(({ shape }) => shape.sharedVolumes.map(({ volume }) => volume))).size;
 }

@@ -20,12 +20,12 @@ export const EDGE_GUARDS: readonly GuardTable[] = [
       {
         title: 'pods that prefer different nodes are not planned as one kind',
         row: 'that more pods prefer',
-        change: ['shape.preferred === undefined ? known', 'known.length > 0 ? known'],
+        change: ['const { preferred } = shape;', 'const preferred = [];'],
       },
       {
         title: 'pods that prefer to be spread by different rules are not planned as one kind',
         row: 'for most of the pods',
-        change: ['shape.softSpread === undefined ? preferred', 'known.length > 0 ? preferred'],
+        change: ['shape.softSpread.map((rule) => [shape.namespace, rule])', '[]'],
       },
     ],
   },

@@ -36,9 +36,9 @@ export function remediesForFit(reason: FitReason, input: CandidateInput): Remedi
     case 'unschedulable':
       return [[[{ kind: 'uncordon-template', group: id }, 2]]];
     case 'volume':
-      return repairs(reason, input.shape.volumes?.blockers) ?? remediesForVolume(input);
+      return repairs(reason, input.shape.volumes.blockers) ?? remediesForVolume(input);
     case 'device':
-      return repairs(reason, input.shape.devices?.blockers) ?? remediesForDevices(input.shape);
+      return repairs(reason, input.shape.devices.blockers) ?? remediesForDevices(input.shape);
     case 'node-features':
       return reason.unknown === true ? [[[{ kind: 'declare-features', group: id, features: reason.features }, 2]]] : undefined;
     // What the owner of the workload asks for.
@@ -68,7 +68,7 @@ function repairs({ message, detail }: Extract<FitReason, { kind: 'volume' | 'dev
 
 /** Of devices that are too few on one node, fewer may be enough. */
 function remediesForDevices({ devices }: PodShape): Remedies {
-  const counts = (devices?.claims ?? []).flatMap(({ requests }) =>
+  const counts = devices.claims.flatMap(({ requests }) =>
     requests.flatMap(({ asks }) => asks.flatMap(({ count }) => (count === 'all' ? [] : count))),
   );
   const from = Math.max(0, ...counts);
@@ -133,7 +133,7 @@ function remediesForSpread(
 /** A volume that is in one zone needs a pool there. */
 function remediesForVolume({ group, shape }: CandidateInput): Remedies {
   const zones = new Set(
-    (shape.volumes?.places ?? []).flatMap((place) =>
+    shape.volumes.places.flatMap((place) =>
       (place.kind === 'zone-labels' ? [place.requirements] : place.terms.map(({ expressions }) => expressions))
         .flat()
         .flatMap(({ key, operator, values }) => (isZoneKey(key) && operator === 'In' ? values : [])),

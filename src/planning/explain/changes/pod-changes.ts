@@ -97,8 +97,8 @@ export const POD_CHANGES = {
     step: () => undefined,
     edit: ({ volumes, devices, ...shape }) => ({
       ...shape,
-      ...(volumes === undefined ? {} : { volumes: { ...volumes, blockers: [] } }),
-      ...(devices === undefined ? {} : { devices: { ...devices, blockers: [] } }),
+      volumes: { ...volumes, blockers: [] },
+      devices: { ...devices, blockers: [] },
     }),
   }),
 };
@@ -146,7 +146,6 @@ function withoutLabelRule(shape: PodShape, dropped: string): PodShape {
 
 function withFewerDevices(shape: PodShape, most: number): PodShape {
   const { devices } = shape;
-  if (devices === undefined) return shape;
   const claims = devices.claims.map((claim) => ({
     ...claim,
     requests: claim.requests.map((request) => ({

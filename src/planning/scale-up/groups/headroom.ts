@@ -2,6 +2,7 @@
  * Headroom as buffers: what each configured amount of room stands for in this plan, in pods that exist in plans alone, or why it stands for
  * none. Pure. Must not know how buffers get their places.
  */
+import { NO_REQUIREMENTS } from '../../../domain/pod.ts';
 import { type CapacityObjects, type ScalableWorkload, workloadKey } from '../../../domain/capacity-objects.ts';
 import { defaultPieces, type Headroom, type WorkloadName } from '../../../domain/headroom.ts';
 import type { NodeGroupId } from '../../../domain/ids.ts';
@@ -20,7 +21,7 @@ import { HEADROOM, headroomUid } from '../../state/assumed-pods.ts';
 import { factsOf } from '../pods/pod-list-facts.ts';
 import { newestPodOf } from '../pods/newest-pods.ts';
 import { isExpendable } from '../pods/unschedulable-pods.ts';
-import { makeTemplate, NO_REQUIREMENTS } from './template-node.ts';
+import { makeTemplate } from './template-node.ts';
 
 /**
  * A node counts as free while so much of what pods may use of it is free. Nodes of one size differ by some MiB, and a small pod that
@@ -229,7 +230,6 @@ function shapeOf(requests: Resources, { labels, taints }: Placement): PodShape {
     requests,
     nodeSelector: labels,
     tolerations: taints.map(tolerationOf),
-    hostPorts: [],
   };
 }
 

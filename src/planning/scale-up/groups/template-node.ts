@@ -1,4 +1,5 @@
 /** The node that a group would add, for packing: with its daemon and static pods, in one variant per zone it may land in. */
+import { NO_REQUIREMENTS } from '../../../domain/pod.ts';
 import type { NodeGroup } from '../../../domain/node-group.ts';
 import { type Node, UNREMARKABLE } from '../../../domain/node.ts';
 import type { Pod } from '../../../domain/pod.ts';
@@ -76,7 +77,7 @@ export function newNodeFrom(variant: Node, name: string): Node {
 
 /** Bit n is set if the pods may run on variant n. 0 means that they cannot run in this group. */
 export function variantsForPods(pods: EquivalenceGroup, template: GroupTemplate): number {
-  const need = pods.shape.sharedVolumes === undefined ? pods.need : needOf(requestsAlone(pods.shape));
+  const need = pods.shape.sharedVolumes.length === 0 ? pods.need : needOf(requestsAlone(pods.shape));
   if (countFits(need, template.free) < 1 || takenPort(pods.shape.hostPorts, template.ports) !== undefined) return 0;
   if (refusedByDevices(pods, template).length > 0) return 0;
   return template.variants.reduce((allowed, node, index) => (fitsStatically(pods.shape, node) ? allowed | (1 << index) : allowed), 0);
@@ -114,7 +115,7 @@ function nearestVariant({ shape }: EquivalenceGroup, { variants }: GroupTemplate
 
 /** Whether a new node has devices for the claims of one pod. The snapshot decides what its DaemonSet pods take of them. */
 function refusedByDevices({ shape }: EquivalenceGroup, { template, variants, common, deviceIndex }: GroupTemplate): readonly FitReason[] {
-  const claims = claimsFor(shape.devices?.claims ?? [], () => template);
+  const claims = claimsFor(shape.devices.claims, () => template);
   if (claims.length === 0) return [];
   const { devicePools: own, devicesDoubted, source } = template;
   const unseen = 'no node of the group has published devices yet, so the devices of a new node are unknown';
@@ -195,18 +196,4 @@ const NODE_POD = {
   localVolumes: [],
   scaleUpDelayMs: undefined,
   ready: true,
-} as const;
-
-/** Of a pod that runs wherever it has room. */
-export const NO_REQUIREMENTS = {
-  labels: {},
-  nodeSelector: {},
-  nodeAffinity: undefined,
-  tolerations: [],
-  topologySpread: [],
-  podAffinity: [],
-  podAntiAffinity: [],
-  priority: undefined,
-  schedulerName: '',
-  unsupported: [],
 } as const;

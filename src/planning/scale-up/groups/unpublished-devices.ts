@@ -21,7 +21,7 @@ export function awaitsDevices({ devices }: Pick<Node, 'devices'>, { template }: 
 
 /** The CSI drivers that these pods need on their node. */
 export function driversNeededBy(pods: readonly Pod[]): ReadonlySet<string> {
-  return new Set(pods.flatMap(({ shape }) => shape.volumes?.drivers ?? []));
+  return new Set(pods.flatMap(({ shape }) => shape.volumes.drivers));
 }
 
 /** The same for CSI drivers, which register a moment after their node turned ready, if pods need them. */

@@ -27,7 +27,7 @@ export function preferenceScore({ placed }: Estimate, { template, variants }: Gr
   return pods === 0 ? 0 : sum / pods;
 }
 
-function affinityOf({ preferred = [] }: PodShape, variants: readonly Node[]): number {
+function affinityOf({ preferred }: PodShape, variants: readonly Node[]): number {
   const all = preferred.reduce((sum, { weight }) => sum + weight, 0);
   const met = preferred.filter(({ term }) => variants.every((node) => matchesTerms([term], node)));
   return all === 0 ? 0 : met.reduce((sum, { weight }) => sum + weight, 0) / all;
@@ -76,7 +76,7 @@ function countByDomain(
 }
 
 /** 1 for a domain without such pods, 0 for the fullest and for nodes without the key; the mean over the zones where the node may come. */
-function evennessOf({ namespace, softSpread = [] }: PodShape, variants: readonly Node[], domains: SpreadDomains): number {
+function evennessOf({ namespace, softSpread }: PodShape, variants: readonly Node[], domains: SpreadDomains): number {
   // Each new node is a host of its own, in every pool.
   const rules = softSpread.filter(({ topologyKey }) => topologyKey !== HOSTNAME);
   const scores = rules.flatMap((rule) => {

@@ -2,6 +2,8 @@
  * Pods that are interchangeable for packing. Pods that only need room are grouped by what they need of a node (requests,
  * selectors, tolerations, host ports), whatever their owner; for interdependent pods, what rules between pods see of them counts, too.
  */
+import { needsDevices } from '../../../domain/devices.ts';
+import { restrictsNodes } from '../../../domain/volumes.ts';
 import type { Pod, PodShape } from '../../../domain/pod.ts';
 import { needOf, type Need } from '../../../scheduling/predicates/resources-fit.ts';
 import type { RuleClasses } from '../../../scheduling/snapshot/interdependent-shapes.ts';
@@ -81,26 +83,26 @@ export function packingName(shape: PodShape, interdependent: RuleClasses): strin
 }
 
 function isCountable({ devices, sharedVolumes, loneDisks }: PodShape): boolean {
-  return devices === undefined && sharedVolumes === undefined && loneDisks === undefined;
+  return !needsDevices(devices) && sharedVolumes.length + loneDisks.length === 0;
 }
 
 /** What a node has left of these is not a number. */
 function attaches({ sharedVolumes, loneDisks, devices, deviceClaims }: PodShape): boolean {
-  return [sharedVolumes, loneDisks, devices, deviceClaims].some((part) => part !== undefined);
+  return needsDevices(devices) || sharedVolumes.length + loneDisks.length + deviceClaims.length > 0;
 }
 
 /** Shapes that differ only in priority share a key: the order of the pods decides which is first. */
 function interdependentKey(shape: PodShape): string {
   const { namespace, labels, topologySpread, podAffinity, podAntiAffinity } = shape;
-  if (attaches(shape) || shape.volumes !== undefined) return shape.key;
+  if (attaches(shape) || restrictsNodes(shape.volumes)) return shape.key;
   return JSON.stringify([packingKey(shape), namespace, labels, topologySpread, podAffinity, podAntiAffinity]);
 }
 
 function packingKey(shape: PodShape): string {
-  const need = needOf(shape.requests);
-  const known = [need.indexes, need.amounts, staticKey(shape), shape.hostPorts];
+  const { indexes, amounts } = needOf(shape.requests);
   // guard: pods that prefer different nodes are not planned as one kind
-  const preferred = shape.preferred === undefined ? known : [...known, shape.preferred];
+  const { preferred } = shape;
   // guard: pods that prefer to be spread by different rules are not planned as one kind
-  return JSON.stringify(shape.softSpread === undefined ? preferred : [...preferred, shape.namespace, shape.softSpread]);
+  const softSpread = shape.softSpread.map((rule) => [shape.namespace, rule]);
+  return JSON.stringify([indexes, amounts, staticKey(shape), shape.hostPorts, preferred, softSpread]);
 }

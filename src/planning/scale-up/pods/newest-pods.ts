@@ -2,6 +2,7 @@
  * The newest pod of a workload, as the API server admitted it: with side-cars and defaults that the workload's template lacks. Pure. Must not know
  * what a copy of it is for.
  */
+import { restrictsNodes } from '../../../domain/volumes.ts';
 import type { ScalableWorkload } from '../../../domain/capacity-objects.ts';
 import type { ClusterView } from '../../../domain/observation.ts';
 import type { Pod } from '../../../domain/pod.ts';
@@ -40,8 +41,8 @@ function isOf({ namespace, controller, shape }: Pod, workload: WorkloadName): bo
 function mayBeCopied({ deletionAtMs, shape }: Pod): boolean {
   const { volumes, sharedVolumes, loneDisks, deviceClaims, gang, unsupported } = shape;
   // guard: a copy of a pod does not stand on the volumes and devices of that pod
-  if ([volumes, sharedVolumes, loneDisks, deviceClaims, gang].some((own) => own !== undefined) || unsupported.length > 0) return false;
-  return deletionAtMs === undefined;
+  if (restrictsNodes(volumes) || [sharedVolumes, loneDisks, deviceClaims, unsupported].some((own) => own.length > 0)) return false;
+  return gang === undefined && deletionAtMs === undefined;
 }
 
 function isNewer(pod: Pod, than: Pod): boolean {

@@ -13,7 +13,7 @@ export function withoutUnallocatableClaims(
 ): readonly Pod[] {
   const byShape = new Map<PodShape, PodVerdict | undefined>();
   return pods.filter((pod) => {
-    if (pod.shape.devices === undefined) return true;
+    if (pod.shape.devices.claims.length === 0) return true;
     if (!byShape.has(pod.shape)) byShape.set(pod.shape, verdictOnClaims(pod, groups, snapshot));
     const verdict = byShape.get(pod.shape);
     if (verdict !== undefined) verdicts.set(pod, verdict);

@@ -1,3 +1,4 @@
+import { NO_VOLUME_RULES } from '../../../../src/domain/volumes.ts';
 import { describe, expect, it } from 'vitest';
 import { nodeGroupId } from '../../../../src/domain/ids.ts';
 import type { Instance } from '../../../../src/domain/node-group.ts';
@@ -143,7 +144,7 @@ describe('pods and nodes to come', () => {
 describe('a node that is ready before its disk driver is', () => {
   const ZONE = 'topology.disk.csi.azure.com/zone';
   const place = { kind: 'reachable', terms: [{ expressions: [{ key: ZONE, operator: 'In', values: ['we-1'] }], fields: [] }] } as const;
-  const db = aPod({ name: 'db', claims: [{ name: 'data' }], shape: { volumes: { places: [place], blockers: [] } } });
+  const db = aPod({ name: 'db', claims: [{ name: 'data' }], shape: { volumes: { ...NO_VOLUME_RULES, places: [place] } } });
   const world = (createdAtMs: number, labels: Readonly<Record<string, string>> = {}) => ({
     groups: [aGroup({ id: 'a', target: 1, template: aTemplate({ labels: { [ZONE]: 'we-1' } }) })],
     nodes: [aNode({ name: 'a-0', createdAtMs, labels, readiness: { ready: true, sinceMs: createdAtMs, reason: '' } })],
@@ -164,7 +165,7 @@ describe('a node that is ready before its disk driver is', () => {
 
 describe('a node that is ready before a CSI driver that must be there', () => {
   const DRIVER = 'disk.csi.azure.com';
-  const db = aPod({ name: 'db', cpu: '1', shape: { volumes: { places: [], blockers: [], drivers: [DRIVER] } } });
+  const db = aPod({ name: 'db', cpu: '1', shape: { volumes: { ...NO_VOLUME_RULES, drivers: [DRIVER] } } });
   const web = aPod({ name: 'web', cpu: '1' });
   const world = (pod: typeof db, ageMs: number, node: Partial<Node> = { missingDrivers: [DRIVER] }) => ({
     groups: [aGroup({ id: 'a', target: 1 })],
@@ -179,7 +180,7 @@ describe('a node that is ready before a CSI driver that must be there', () => {
   });
 
   it('says nothing of the drivers that the next node gets', () => {
-    const large = aPod({ name: 'large', cpu: '3500m', shape: db.shape.volumes === undefined ? {} : { volumes: db.shape.volumes } });
+    const large = aPod({ name: 'large', cpu: '3500m', shape: { volumes: db.shape.volumes } });
     expect(growth(planFor({ ...world(db, 120_000), pods: [db, large] }))).toEqual(['a 1->2']);
   });
 
