@@ -2,18 +2,16 @@
  * `npm run soak -- --mutations`: removes each guard of the daemon in turn, in a copy of the repository, and runs what must notice. The
  * checkout is never changed. First everything runs once with all guards in place: a run that fails anyway notices nothing.
  */
-import { execFileSync, spawn } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { availableParallelism, tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
+import { Copy } from './copy.ts';
 import { RUN_LOOPS, type Guard } from './guard.ts';
 import { findMarks, GUARDS } from './guards.ts';
 import { markedStatements, removeGuard } from './marked-statements.ts';
+import type { FileResult } from './test-process.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
-const VITEST = join('node_modules', 'vitest', 'vitest.mjs');
-/** A mutated program may not end. Milliseconds of the machine. */
-const LIMIT_MS = 15 * 60_000;
 /** One run each. A run has one busy process and is mostly its start. */
 const MOST_COPIES = 4;
 
@@ -35,7 +33,7 @@ interface Outcome {
 /** @returns the exit code: 1 if a guard can be lost without notice. */
 export async function runMutations({ quick, guard: text = '', json }: MutationOptions, print: (line: string) => void): Promise<number> {
   const chosen = GUARDS.filter((guard) => guard.title.includes(text) && (!quick || guard.quick === true));
-  const copies = Array.from({ length: Math.min(availableParallelism(), MOST_COPIES) }, copyRepository);
+  const copies = Array.from({ length: Math.min(availableParallelism(), MOST_COPIES) }, () => new Copy(ROOT));
   try {
     const proofs = chosen.flatMap((guard) => proofsOf(guard, quick));
     const unfit = await baseline(copies, proofs, print);
@@ -52,18 +50,18 @@ export async function runMutations({ quick, guard: text = '', json }: MutationOp
     print(JSON.stringify({ guards: chosen.length, runs: proofs.length, unnoticed }));
     return unnoticed > 0 || proofs.length === 0 ? 1 : 0;
   } finally {
-    for (const copy of copies) rmSync(copy, { recursive: true, force: true });
+    for (const copy of copies) copy.end();
   }
 }
 
 /** Each copy takes the next item when it is free. */
 async function eachIn<Item>(
-  copies: readonly string[],
+  copies: readonly Copy[],
   items: readonly Item[],
-  act: (copy: string, item: Item) => Promise<void>,
+  act: (copy: Copy, item: Item) => Promise<void>,
 ): Promise<void> {
   const queue = [...items];
-  const work = async (copy: string): Promise<void> => {
+  const work = async (copy: Copy): Promise<void> => {
     for (let item = queue.shift(); item !== undefined; item = queue.shift()) await act(copy, item);
   };
   await Promise.all(copies.map(work));
@@ -74,29 +72,22 @@ interface Proof {
   readonly name: string;
   /** The test file, unless a run of the soak is the proof. */
   readonly test?: string;
-  readonly run: (copy: string) => Promise<Outcome>;
+  /** `changed`: the source that lacks the guard. */
+  readonly run: (copy: Copy, changed?: string) => Promise<Outcome>;
 }
 
 function proofsOf(guard: Guard, quick: boolean): readonly Proof[] {
   const { test, row, run } = guard;
   const name = row === undefined ? test : `${test}, ${row}`;
-  const tests = test === undefined ? [] : [{ guard, name: name ?? test, test, run: (copy: string) => runTest(copy, test, row) }];
+  const tests = test === undefined ? [] : [{ guard, name: name ?? test, test, run: runTest(test, row) }];
   if (run === undefined || quick) return tests;
   const { theme, seed } = run;
   const args = ['--theme', theme, '--first', String(seed), '--seeds', '1', '--loops', String(RUN_LOOPS), '--json'];
   return [...tests, { guard, name: `${theme} ${seed}`, run: (copy) => runSoak(copy, args) }];
 }
 
-function copyRepository(): string {
-  const copy = mkdtempSync(join(tmpdir(), 'aks-autoscaler-mutations-'));
-  const files = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: ROOT, encoding: 'utf8' });
-  for (const file of files.split('\0').filter((name) => name !== '')) cpSync(join(ROOT, file), join(copy, file), { recursive: true });
-  symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
-  return copy;
-}
-
 /** Names of proofs that fail without any mutation. All test files run at once: most of the time of a single one goes by before it begins. */
-async function baseline(copies: readonly string[], proofs: readonly Proof[], print: (line: string) => void): Promise<ReadonlySet<string>> {
+async function baseline(copies: readonly Copy[], proofs: readonly Proof[], print: (line: string) => void): Promise<ReadonlySet<string>> {
   const unfit = new Set<string>();
   const note = (name: string, { failed, broken }: Outcome): void => {
     if (failed.length === 0 && broken === undefined) return;
@@ -105,14 +96,13 @@ async function baseline(copies: readonly string[], proofs: readonly Proof[], pri
   };
   const each = [...new Map(proofs.map((proof) => [proof.name, proof])).values()];
   const files = [...new Set(each.flatMap(({ test }) => test ?? []))];
-  const [copy = ROOT] = copies;
-  const results = files.length === 0 ? [] : await testResults(copy, files);
+  const results = files.length === 0 ? [] : ((await copies[0]?.runTests({ files, isShort: false })) ?? []);
   for (const { name, test, guard } of each) {
     if (test !== undefined)
       note(
         name,
         outcomeOf(
-          results.filter((result) => result.name === join(copy, test)),
+          results.filter(({ file }) => file === test),
           guard.row,
         ),
       );
@@ -123,48 +113,32 @@ async function baseline(copies: readonly string[], proofs: readonly Proof[], pri
 }
 
 /** `files`: those that have the mark of the guard. */
-async function mutate(copy: string, [file, ...others]: readonly string[], { guard, run }: Proof): Promise<Outcome> {
+async function mutate(copy: Copy, [file, ...others]: readonly string[], { guard, run }: Proof): Promise<Outcome> {
   if (file === undefined || others.length > 0) return { failed: [], broken: 'the sources do not have its mark exactly once' };
-  const path = join(copy, file);
+  const path = join(copy.folder, file);
   const whole = readFileSync(path, 'utf8');
   const marked = markedStatements(whole).find(({ title }) => title === guard.title);
   const changed = marked === undefined ? undefined : removeGuard(whole, marked, guard.change);
   if (changed === undefined) return { failed: [], broken: `its change does not fit the statement that is marked in ${file}` };
   try {
     writeFileSync(path, changed);
-    return await run(copy);
+    return await run(copy, file);
   } finally {
     writeFileSync(path, whole);
   }
 }
 
-interface TestResult {
-  /** The path of the file. */
-  readonly name: string;
-  readonly message?: string;
-  readonly assertionResults: readonly { readonly status: string; readonly fullName: string }[];
-}
-
 /** Ends with the first test that fails. */
-async function runTest(copy: string, test: string, row: string | undefined): Promise<Outcome> {
-  const rows = row === undefined ? [] : ['-t', row.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')];
-  return outcomeOf(await testResults(copy, ['--maxWorkers=1', '--bail=1', test, ...rows]), row);
+function runTest(test: string, row: string | undefined): Proof['run'] {
+  return async (copy, changed) => {
+    const order = { files: [test], isShort: true, ...(row === undefined ? {} : { row }), ...(changed === undefined ? {} : { changed }) };
+    return outcomeOf(await copy.runTests(order), row);
+  };
 }
 
-async function testResults(copy: string, args: readonly string[]): Promise<readonly TestResult[]> {
-  const report = join(copy, 'mutation-report.json');
-  rmSync(report, { force: true });
-  await ended(copy, [VITEST, 'run', '--reporter=json', `--outputFile=${report}`, ...args]);
-  try {
-    return (JSON.parse(readFileSync(report, 'utf8')) as { readonly testResults: readonly TestResult[] }).testResults;
-  } catch {
-    return [];
-  }
-}
-
-function outcomeOf(results: readonly TestResult[], row = ''): Outcome {
-  const tests = results.flatMap(({ assertionResults }) => assertionResults).filter(({ fullName }) => fullName.includes(row));
-  const failed = tests.filter(({ status }) => status === 'failed').map(({ fullName }) => fullName);
+function outcomeOf(results: readonly FileResult[], row = ''): Outcome {
+  const tests = results.flatMap((result) => result.tests).filter(({ name }) => name.includes(row));
+  const failed = tests.filter(({ status }) => status === 'failed').map(({ name }) => name);
   if (failed.length > 0 || tests.some(({ status }) => status === 'passed')) return { failed };
   return { failed, broken: results[0]?.message?.split('\n')[0] ?? 'no test ran' };
 }
@@ -176,26 +150,13 @@ interface SoakLine {
   readonly crash?: string;
 }
 
-async function runSoak(copy: string, args: readonly string[]): Promise<Outcome> {
-  const output = await ended(copy, ['--disable-warning=ExperimentalWarning', 'test/soak/main.ts', ...args]);
+async function runSoak(copy: Copy, args: readonly string[]): Promise<Outcome> {
+  const output = await copy.runProgram(['--disable-warning=ExperimentalWarning', 'test/soak/main.ts', ...args]);
   const first = output.split('\n')[0] ?? '';
   if (!first.startsWith('{"seed"')) return { failed: [], broken: first === '' ? 'the run ended without a result' : first };
   const { violations, unplannedRemovals, unrest, crash } = JSON.parse(first) as SoakLine;
   const failed = [...violations, ...unplannedRemovals, ...unrest].slice(0, 2);
   return crash === undefined ? { failed } : { failed, broken: crash.split('\n')[0] ?? '' };
-}
-
-/** What the program printed, whatever its end. */
-function ended(cwd: string, args: readonly string[]): Promise<string> {
-  return new Promise((done, reject) => {
-    const child = spawn(process.execPath, args, { cwd, timeout: LIMIT_MS, stdio: ['ignore', 'pipe', 'ignore'] });
-    let output = '';
-    child.stdout.on('data', (chunk: Buffer) => {
-      output += chunk.toString('utf8');
-    });
-    child.once('error', reject);
-    child.once('close', () => done(output));
-  });
 }
 
 function describe({ guard, name }: Proof, { failed, broken }: Outcome): string {
