@@ -1,14 +1,23 @@
-/** A world and the unmodified Azure CLI in a shell beside it. Every address but this machine's is out of reach, so that nothing of Azure is called. */
+/** A world and Azure's CLI in a shell beside it, unmodified except for how long it sleeps. Every address but this machine's is out of reach, so that nothing of Azure is called. */
 import { execFile } from 'node:child_process';
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { startWorld, type RunningWorld, type StartOptions } from '../../../world/simulator/entry/world-entry.ts';
 import { givenAzureCli } from './find-azure-cli.ts';
 
 const MAIN = resolve(import.meta.dirname, '..', '..', '..', 'src', 'cli', 'main.ts');
-/** Two minutes of Azure in two seconds: `az` polls every second at most. */
+/** A minute of Azure in a second. */
 const SPEED = 60;
+/**
+ * Without a Retry-After, `az` asks only every 30 seconds whether an operation has ended, half an hour of this world. It sleeps a second at most here, by
+ * a module that Python loads before any other. The CLI's own tests with recordings shorten its sleeps in the same way.
+ */
+const SHORT_SLEEPS = `import time
+
+sleep = time.sleep
+time.sleep = lambda seconds: sleep(min(seconds, 1))
+`;
 /** If this process has one, the program under test starts in a third of the time with it. */
 const COMPILE_CACHE = process.env['NODE_COMPILE_CACHE'] === undefined ? {} : { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] };
 /** What a person types once; the page about this client has the same lines. */
@@ -39,6 +48,8 @@ export class AzureCli {
     const world = await startWorld({ clock: { speed: SPEED }, ...options });
     const dir = mkdtempSync(join(tmpdir(), 'aks-autoscaler-azure-cli-'));
     await world.writeFiles(join(dir, 'world'));
+    mkdirSync(join(dir, 'python'));
+    writeFileSync(join(dir, 'python', 'sitecustomize.py'), SHORT_SLEEPS);
     return new AzureCli(world, dir, await world.environment(join(dir, 'world')));
   }
 
@@ -66,6 +77,7 @@ export class AzureCli {
     const env = {
       PATH: [this.dir, givenAzureCli(), '/usr/local/bin', '/usr/bin', '/bin'].join(':'),
       HOME: this.dir,
+      PYTHONPATH: join(this.dir, 'python'),
       HTTPS_PROXY: nowhere,
       HTTP_PROXY: nowhere,
       NO_PROXY: 'localhost,127.0.0.1',
