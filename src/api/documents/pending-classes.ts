@@ -7,7 +7,7 @@ import { PODS } from '../../domain/resources.ts';
 import { compareText } from '../../lib/comparison.ts';
 import { defined } from '../../lib/defined.ts';
 import type { GroupWait } from '../../planning/explain/answers/group-waits.ts';
-import { ownerKind, ownerName } from '../../planning/explain/answers/pod-owners.ts';
+import { ownerKind, ownerName } from '../../planning/explain/pod-owners.ts';
 import { answerPendingPod } from '../../planning/explain/answers/pod-answer.ts';
 import { formatAmount } from '../../planning/explain/amounts.ts';
 import type { Advice } from '../../planning/explain/advice/fix.ts';

@@ -8,6 +8,7 @@ import type { Observation } from '../../domain/observation.ts';
 import { type AssumedPod, type Increase, NOTHING_PLANNED, type ScaleDownPlan, type ScaleUpPlan } from '../../domain/plan.ts';
 import { optionsOf } from '../../domain/policy.ts';
 import type { RepackPolicy } from '../../domain/repack.ts';
+import { describePurpose } from '../../planning/explain/pod-owners.ts';
 import { sickPools } from '../../planning/facts/sick-nodes.ts';
 import { makeScaleDownContext } from '../../planning/scale-down/plan-context.ts';
 import { planRepacks, type RepackDecision } from '../../planning/scale-down/repack/repack.ts';
@@ -138,14 +139,9 @@ function hasComingPods(plan: ScaleUpPlan | undefined): boolean {
   return false;
 }
 
-const WHY: Readonly<Partial<Record<Increase['cause'], string>>> = {
-  'sick-nodes': 'in place of sick nodes',
-  'make-room': 'for pods that make room',
-};
-
 async function request(increase: Increase, input: RepackTurnInput, signal: AbortSignal): Promise<readonly IncreaseRecord[]> {
   const { observation, deps, settings, unanswered } = input;
-  const summary = `+${increase.to - increase.from} ${increase.group} ${WHY[increase.cause] ?? 'for a repack'}`;
+  const summary = `+${increase.to - increase.from} ${increase.group} for ${describePurpose(increase)}`;
   const plan: ScaleUpPlan = { ...NOTHING_PLANNED, increases: [increase], summary };
   return executeScaleUp({ plan, observation, deps, namespace: settings.namespace, unanswered }, signal);
 }

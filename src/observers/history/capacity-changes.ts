@@ -1,12 +1,12 @@
 /** Changes and refused tries of capacities, with who made them and why. */
 import type { CapacityChange, ChangeActor, HistorySink } from '../../domain/history.ts';
 import type { InstanceKey, NodeGroupId } from '../../domain/ids.ts';
-import type { AnsweredRecord, IncreaseRecord, LoopReport } from '../../domain/loop-report.ts';
+import type { AnsweredRecord, LoopReport } from '../../domain/loop-report.ts';
 import type { LoopState } from '../../domain/loop-state.ts';
 import type { CloudEvent, Observation } from '../../domain/observation.ts';
 import type { RemovalOutcome } from '../../domain/outcome.ts';
 import { defined } from '../../lib/defined.ts';
-import { countByOwner } from '../../planning/explain/answers/pod-owners.ts';
+import { describePurpose } from '../../planning/explain/pod-owners.ts';
 import { nodeListFacts } from '../../planning/facts/node-list-facts.ts';
 import { formatSpan } from '../../planning/explain/spans.ts';
 import { Recent, type RecentLimits } from './recent.ts';
@@ -72,9 +72,9 @@ export class CapacityChanges {
     const { group, from, to } = increase;
     if (outcome.kind === 'accepted') this.#increases.set(group, { to, decision });
     const made = { atMs, group, from, to, actor: 'autoscaler' as const, decision };
-    const cause = causeOf(decided);
-    if (outcome.kind === 'accepted') this.#record({ ...made, why: cause, outcome: 'accepted' });
-    else if (outcome.kind === 'refused') this.#record({ ...made, why: `${cause}; ${outcome.reason}`, outcome: 'refused' });
+    const purpose = describePurpose(increase);
+    if (outcome.kind === 'accepted') this.#record({ ...made, why: purpose, outcome: 'accepted' });
+    else if (outcome.kind === 'refused') this.#record({ ...made, why: `${purpose}; ${outcome.reason}`, outcome: 'refused' });
     else this.#record({ ...made, why: failureText(outcome.error.code ?? outcome.error.kind, group, state), outcome: 'refused' });
   }
 
@@ -155,13 +155,6 @@ export class CapacityChanges {
 
 function byAks(state: string): { readonly actor: ChangeActor; readonly why: string } {
   return { actor: 'aks', why: `the agent pool was in state ${state}` };
-}
-
-export function causeOf({ increase: { cause, pods } }: Pick<IncreaseRecord, 'increase'>): string {
-  if (cause === 'repack') return 'a repack';
-  if (cause === 'sick-nodes') return 'in place of sick nodes';
-  if (cause === 'make-room') return 'for pods that make room';
-  return cause === 'min-size' ? 'to its minimum size' : countByOwner(pods);
 }
 
 function failureText(code: string, group: NodeGroupId, { backoffs }: LoopState): string {

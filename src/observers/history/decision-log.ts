@@ -6,15 +6,15 @@ import type { HistorySink, StoredDecision } from '../../domain/history.ts';
 import type { InstanceKey, NodeGroupId } from '../../domain/ids.ts';
 import { type AnsweredRecord, answeredRecord, type IncreaseRecord, type LoopReport, type ScaleUpRound } from '../../domain/loop-report.ts';
 import type { IncreaseOutcome } from '../../domain/outcome.ts';
-import { NOTHING_PLANNED, type ScaleDownPlan, type ScaleUpPlan } from '../../domain/plan.ts';
+import { type InstanceRemoval, NOTHING_PLANNED, type ScaleDownPlan, type ScaleUpPlan } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { Policy } from '../../domain/policy.ts';
 import { defined } from '../../lib/defined.ts';
 import type { LiveAnswer } from '../../planning/explain/answers/answer.ts';
 import { answerDecision, type DecisionAnswer } from '../../planning/explain/answers/decision-answer.ts';
-import { countByOwner } from '../../planning/explain/answers/pod-owners.ts';
+import { countByOwner, describePurpose } from '../../planning/explain/pod-owners.ts';
 import { increaseId } from '../../planning/state/increases/follow-increases.ts';
-import { causeOf, type DecidedIncrease } from './capacity-changes.ts';
+import type { DecidedIncrease } from './capacity-changes.ts';
 import { Recent, type RecentLimits } from './recent.ts';
 
 interface DecisionLogDeps {
@@ -169,8 +169,8 @@ function describeIncrease(record: IncreaseRecord): string {
   const { group, from, to } = record.increase;
   const { outcome } = record;
   const sizes = `${group} ${from} -> ${to}`;
-  if (outcome.kind === 'accepted') return `${sizes} for ${causeOf(record)}`;
-  return `${sizes} for ${causeOf(record)} ${describeOutcome(outcome)}`;
+  if (outcome.kind === 'accepted') return `${sizes} for ${describePurpose(record.increase)}`;
+  return `${sizes} for ${describePurpose(record.increase)} ${describeOutcome(outcome)}`;
 }
 
 function describeOutcome(outcome: IncreaseOutcome): string {
@@ -190,16 +190,33 @@ function describeOutcome(outcome: IncreaseOutcome): string {
   }
 }
 
+const INSTANCES: Readonly<Record<InstanceRemoval['cause'], string>> = {
+  'never-registered': 'that never became a node',
+  failed: 'that failed',
+  'not-needed': 'that nothing needs any more',
+};
+
+/** `Removal of 2 nodes of blue (empty) and 1 instance of red that failed; reimage of 1 node of gpu (sick)`. */
 function describeRemovals({ removals, instanceRemovals }: ScaleDownPlan, groups: readonly NodeGroupId[]): string {
-  const parts = groups.flatMap((group) => {
-    const causes = removals.filter((each) => each.group === group).map(({ cause }) => cause);
-    const instances = instanceRemovals.filter((each) => each.group === group);
-    return [
-      ...(causes.length === 0 ? [] : [`${counted(causes.length, 'node')} of ${group} (${[...new Set(causes)].join(', ')})`]),
-      ...(instances.length === 0 ? [] : [`${counted(instances.length, 'instance')} of ${group} that never became a node`]),
-    ];
-  });
-  return `Removal of ${parts.join(' and ')}`;
+  const nodes = (group: NodeGroupId, reimaged: boolean): readonly string[] => {
+    const causes = removals.filter((each) => each.group === group && (each.reimages === true) === reimaged).map(({ cause }) => cause);
+    return causes.length === 0 ? [] : [`${counted(causes.length, 'node')} of ${group} (${[...new Set(causes)].join(', ')})`];
+  };
+  const instances = (group: NodeGroupId): readonly string[] =>
+    [
+      ...Map.groupBy(
+        instanceRemovals.filter((each) => each.group === group),
+        ({ cause }) => cause,
+      ),
+    ].map(([cause, some]) => `${counted(some.length, 'instance')} of ${group} ${INSTANCES[cause]}`);
+  const removed = groups.flatMap((group) => [...nodes(group, false), ...instances(group)]);
+  const reimaged = groups.flatMap((group) => nodes(group, true));
+  const parts = [
+    ...(removed.length === 0 ? [] : [`removal of ${removed.join(' and ')}`]),
+    ...(reimaged.length === 0 ? [] : [`reimage of ${reimaged.join(' and ')}`]),
+  ];
+  const sentence = parts.join('; ');
+  return `${sentence.slice(0, 1).toUpperCase()}${sentence.slice(1)}`;
 }
 
 function counted(count: number, noun: string): string {

@@ -11,9 +11,10 @@ import type { NodeGroupId } from '../../domain/ids.ts';
 import type { InstanceStages, LoopState } from '../../domain/loop-state.ts';
 import type { LoopReport } from '../../domain/loop-report.ts';
 import type { CloudEvent, Observation } from '../../domain/observation.ts';
+import { describePurpose } from '../../planning/explain/pod-owners.ts';
 import { followedIncreases } from '../../planning/state/increases/increase-records.ts';
 import { increaseId } from '../../planning/state/increases/follow-increases.ts';
-import { causeOf, type DecidedIncrease } from './capacity-changes.ts';
+import type { DecidedIncrease } from './capacity-changes.ts';
 import { TrackedScaleUp } from './tracked-scale-up.ts';
 import { LearnedDurations } from './learned-durations.ts';
 import { Recent, type RecentLimits } from './recent.ts';
@@ -95,7 +96,15 @@ export class ScaleUpFollower {
       if (unschedulable !== undefined) this.#learn(group, 'decided', decidedMs - unschedulable.sinceMs, decidedMs);
     this.#learn(group, 'accepted', acceptedMs - decidedMs, acceptedMs);
     const sizes = { from, to: Math.max(from, outcome.target) };
-    const begun = { id: `${decision}/${group}`, group, ...sizes, cause: causeOf(decided), decision, decidedMs, acceptedMs };
+    const begun = {
+      id: `${decision}/${group}`,
+      group,
+      ...sizes,
+      cause: describePurpose(decided.increase),
+      decision,
+      decidedMs,
+      acceptedMs,
+    };
     this.#increases = [
       ...this.#increases,
       new TrackedScaleUp({ ...begun, followedId: increaseId({ increase, atMs }, loopId), pods }),

@@ -14,17 +14,19 @@ export function DecisionBody({ decision }: { readonly decision: DecisionAnswer }
       {increases.length > 0 && (
         <Section title="Increases">
           <ul>
-            {increases.map(({ group, from, to, podCount, pods, outcome }) => (
+            {increases.map(({ group, from, to, purpose, podCount, pods, outcome }) => (
               <li key={group}>
-                <a href={hashFor('pool', group)}>{group}</a> {from} → {to} for {counted(podCount, 'pod')}
+                <a href={hashFor('pool', group)}>{group}</a> {from} → {to} for {purpose ?? counted(podCount, 'pod')}
                 {outcome !== undefined && <>; Azure: {outcome}</>}
-                <details>
-                  <summary>Pods</summary>
-                  <p class="muted">
-                    {pods.join(', ')}
-                    {podCount > pods.length && ` and ${podCount - pods.length} more`}
-                  </p>
-                </details>
+                {podCount > 0 && (
+                  <details>
+                    <summary>Pods</summary>
+                    <p class="muted">
+                      {pods.join(', ')}
+                      {podCount > pods.length && ` and ${podCount - pods.length} more`}
+                    </p>
+                  </details>
+                )}
               </li>
             ))}
           </ul>
@@ -58,9 +60,9 @@ export function DecisionBody({ decision }: { readonly decision: DecisionAnswer }
       {removals.length > 0 && (
         <Section title="Removals">
           <ul>
-            {removals.map(({ node, group, cause }) => (
+            {removals.map(({ node, group, cause, why = cause }) => (
               <li key={node}>
-                <a href={hashFor('node', node)}>{node}</a> of {group}, {cause}
+                <a href={hashFor('node', node)}>{node}</a> of {group}, {why}
               </li>
             ))}
           </ul>

@@ -4,7 +4,7 @@
  */
 import { EVICTION_WAVE } from '../state/stockouts.ts';
 import { MIN_ON_DEMAND_ANNOTATION } from '../../domain/pod.ts';
-import { MISSING_LABEL, type ClusterLimit, type FitReason, type SkipReason } from '../../domain/reasons.ts';
+import { MISSING_LABEL, type ClusterLimit, type FitReason, type GangShortfall, type SkipReason } from '../../domain/reasons.ts';
 import { isAttachResource } from '../../domain/resources.ts';
 import { describeDifference } from './template-differences.ts';
 
@@ -101,4 +101,9 @@ export function describeSkip(reason: SkipReason): string {
     case 'not-chosen':
       return `not chosen by ${reason.expander}`;
   }
+}
+
+/** `pod group train starts with 4 pods together, and 3 have a place`. */
+export function describeShortfall({ title, needs, placed }: GangShortfall): string {
+  return `${title} starts with ${needs} pods together, and ${placed} ${placed === 1 ? 'has' : 'have'} a place`;
 }

@@ -46,7 +46,7 @@ export function describeSet({ remove, add, saved, pods, score }: RepackSet, curr
 export const STAGES: Readonly<Record<RunningRepack['stage'], string>> = {
   checked: 'is checked again before anything is done',
   adding: 'waits until its new nodes are ready',
-  draining: 'removes its nodes',
+  draining: 'drains the nodes that go',
 };
 
 export function describeRunning({ set, stage }: RunningRepack, currency?: string): string {

@@ -2,7 +2,7 @@
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { Increase, ScaleUpPlan } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
-import type { PodGroups } from '../../domain/workloads.ts';
+import { membershipOf, type PodGroups } from '../../domain/workloads.ts';
 import type { GangShortfall, PodVerdict } from '../../domain/reasons.ts';
 import type { AutoscalerEvent, EventVerdict } from '../../domain/ports/records.ts';
 import type { IncreaseRecord } from '../../domain/loop-report.ts';
@@ -10,7 +10,7 @@ import { shownText } from '../../lib/shown-text.ts';
 import { type SlicedWork, visitInSlices } from '../../lib/slices.ts';
 import { isForHeadroom, isHeadroom, roomOwner } from '../state/assumed-pods.ts';
 import { correlationIdOf } from '../state/failed-increases.ts';
-import { describeMembership, describeShortfall } from './gangs.ts';
+import { describeShortfall } from './describe-reasons.ts';
 import { namePools, poolRows, type PoolRow } from './pool-rows.ts';
 
 /** The ConfigMap that carries events about groups. The Cluster Autoscaler uses the same name. */
@@ -189,4 +189,13 @@ function bufferEvent(pod: Pod, reason: string, message: string): AutoscalerEvent
 
 function statusEvent(namespace: string, type: AutoscalerEvent['type'], reason: string, message: string): AutoscalerEvent {
   return { subject: { kind: 'ConfigMap', namespace, name: STATUS_NAME }, type, reason, message };
+}
+
+/** Said with an increase, thus not in each loop. Empty for a pod that starts alone. */
+function describeMembership(pod: Pod, podGroups: PodGroups | undefined): string {
+  const { gang: title } = pod.shape;
+  if (title === undefined) return '';
+  if (podGroups === undefined) return `; planned as an ordinary pod although it belongs to ${title}`;
+  const membership = membershipOf(pod, podGroups);
+  return membership.kind === 'gang' ? `; ${title} starts with ${membership.gang.minCount} pods together` : '';
 }

@@ -140,11 +140,30 @@ function addNode(total: Sum, node: Node, { price, share }: NodeCost): void {
   if (total.examples.length < EXAMPLES) total.examples = [...total.examples, node.name];
 }
 
+type Removed = Pick<Removal, 'cause' | 'reimages' | 'utilization'> & { readonly condition?: string | undefined };
+
+/** `empty`, `requested 21 %`, `sick, XIDErrors=True, reimaged`. */
+export function describeRemovalCause({ cause, condition, reimages, utilization }: Removed): string {
+  switch (cause) {
+    case 'empty':
+      return 'empty';
+    case 'unready':
+      return 'not ready';
+    case 'underutilized':
+      return `requested ${Math.round(utilization * 100)} %`;
+    case 'repacked':
+      return 'part of a repack';
+    case 'sick':
+      return `${condition === undefined ? 'sick' : `sick, ${condition}`}${reimages === true ? ', reimaged' : ''}`;
+  }
+}
+
 function describeRemoval(removal: Removal, nowMs: number): string {
-  const sick = `sick, ${removal.condition ?? ''}`;
-  const cause = { empty: 'empty', underutilized: 'underutilized', unready: 'not ready', sick, repacked: 'part of a repack' }[removal.cause];
   const pods = removal.pods.length === 0 ? '' : `, ${removal.pods.length} pods must move`;
-  return `to be ${removal.reimages === true ? 'reimaged' : 'removed'}: ${cause}, unneeded for ${formatDuration(nowMs - removal.unneededSinceMs)}${pods}`;
+  const isUnneeded = removal.cause !== 'sick' && removal.cause !== 'repacked';
+  const since = isUnneeded ? `, unneeded for ${formatDuration(nowMs - removal.unneededSinceMs)}` : '';
+  const head = removal.reimages === true ? 'to be reimaged' : 'to be removed';
+  return `${head}: ${describeRemovalCause({ ...removal, reimages: undefined })}${since}${pods}`;
 }
 
 function describeUnremovable(entry: UnremovableNode | undefined, plan: ScaleDownPlan, nowMs: number): string {

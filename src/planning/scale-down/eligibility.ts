@@ -1,6 +1,6 @@
 import { arePublished } from '../../domain/devices.ts';
 import { describeBlock } from '../../domain/group-blocks.ts';
-import type { InstanceKey, NodeName } from '../../domain/ids.ts';
+import type { InstanceKey } from '../../domain/ids.ts';
 import { compareText } from '../../lib/comparison.ts';
 import { isScaleDownDisabled, type Node } from '../../domain/node.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
@@ -13,6 +13,7 @@ import { nodeListFacts } from '../facts/node-list-facts.ts';
 import { factsOf } from '../scale-up/pods/pod-list-facts.ts';
 import { awaitsDevices } from '../scale-up/groups/unpublished-devices.ts';
 import { isReservation } from '../state/assumed-pods.ts';
+import { hasReimageTaint } from '../state/deletions.ts';
 import { isStarting, isWorking } from '../state/node-counts.ts';
 import { claimUtilization, unsupportedClaim, unknownDeviceUse, deviceUtilization, hasDevices, utilizationOf } from './utilization.ts';
 import { isLeaving, type ScaleDownContext } from './plan-context.ts';
@@ -80,7 +81,8 @@ export function findCandidates(context: ScaleDownContext): Eligibility {
 function checkNode(node: Node, context: ScaleDownContext): Candidate | UnremovableNode {
   const { observation } = context;
   const { name } = node;
-  if (isLeaving(node, context)) return { node: name, reason: 'CurrentlyBeingDeleted', ...defined({ detail: deletionWait(name, context) }) };
+  if (isLeaving(node, context))
+    return { node: name, reason: 'CurrentlyBeingDeleted', ...defined({ detail: describeLeaving(node, context) }) };
   const groupId = observation.cloud.groupOfNode.get(name);
   const group = groupId === undefined ? undefined : context.groups.get(groupId);
   if (group === undefined) return { node: name, reason: 'NotAutoscaled' };
@@ -127,8 +129,10 @@ function awaitsRepack({ name: node, readiness }: Node, { id }: NodeGroup, { repa
   return { node, reason: 'RepackInProgress', detail: `it was added for the pods of ${added.set.remove.map((old) => old.node).join(', ')}` };
 }
 
-/** Why the instance of a leaving node is not being deleted yet. undefined: it is, or nothing delays it. */
-function deletionWait(name: NodeName, { observation: { cloud }, groups, instancesBeingDeleted }: ScaleDownContext): string | undefined {
+/** What delays or replaces the deletion of a leaving node. undefined: it is being deleted, or nothing delays it. */
+function describeLeaving(node: Node, { observation: { cloud }, groups, instancesBeingDeleted }: ScaleDownContext): string | undefined {
+  if (hasReimageTaint(node)) return 'it is being reimaged, and comes back';
+  const { name } = node;
   const instance = cloud.instanceOfNode.get(name);
   const group = cloud.groupOfNode.get(name);
   const wait = group === undefined ? undefined : groups.get(group)?.blocks.deletion;

@@ -10,8 +10,9 @@ import type { LoopReport } from '../../domain/loop-report.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { RepackEstimate } from '../../domain/repack.ts';
 import type { Observation } from '../../domain/observation.ts';
-import type { Increase, Removal, ScaleDownPlan, ScaleUpPlan } from '../../domain/plan.ts';
+import type { Removal, ScaleDownPlan, ScaleUpPlan } from '../../domain/plan.ts';
 import { priceOf } from '../expanders/node-price.ts';
+import { describePurpose } from '../explain/pod-owners.ts';
 import { describeSkip } from '../explain/describe-reasons.ts';
 import { describeEstimate, describeRepackBlocker } from '../explain/repack-words.ts';
 import { explainNodes } from '../explain/unremovable-nodes.ts';
@@ -197,20 +198,13 @@ function followWishes(before: ShadowMemory['wishes'], { rounds }: LoopReport, at
   return { open, lines };
 }
 
-const WHY: Readonly<Partial<Record<Increase['cause'], string>>> = {
-  repack: 'a repack',
-  'sick-nodes': 'in place of sick nodes',
-  'make-room': 'for pods that make room',
-  'min-size': 'below its minimum size',
-};
-
 function wantedIncreases(rounds: LoopReport['rounds']): ReadonlyMap<NodeGroupId, OpenWish & { readonly why: string }> {
   const wanted = new Map<NodeGroupId, OpenWish & { readonly why: string }>();
   for (const { increases } of rounds) {
     for (const { increase, outcome } of increases) {
       const { group, from, to, pods, cause } = increase;
       if (outcome.kind !== 'withheld') continue;
-      const why = WHY[cause] ?? `pending pods: ${pods.length}, new nodes: ${to - from}`;
+      const why = cause === 'pods' ? `pending pods: ${pods.length}, new nodes: ${to - from}` : describePurpose(increase);
       wanted.set(group, { nodes: to - from, pods: pods.length, why });
     }
   }

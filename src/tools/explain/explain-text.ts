@@ -59,12 +59,12 @@ function decisionParts(answer: DecisionAnswer, { all, width, currency }: TextLoo
     paragraph(answer.sentence, width),
     table(
       [text('INCREASE'), text('NODES'), number('PODS'), text('OUTCOME'), text('FOR')],
-      answer.increases.map(({ group, from, to, cause, pods, podCount, outcome = '' }) => [
+      answer.increases.map(({ group, from, to, cause, purpose = cause, pods, podCount, outcome = '' }) => [
         group,
         `${from} -> ${to}`,
         `${podCount}`,
         outcome,
-        pods.length === 0 ? cause : namePools(pods, most),
+        pods.length === 0 ? purpose : namePools(pods, most),
       ]),
       width,
     ),
@@ -96,8 +96,8 @@ function decisionParts(answer: DecisionAnswer, { all, width, currency }: TextLoo
     ),
     table([text('PENDING')], answer.pending === undefined ? [] : [[namePools(answer.pending, most)]], width),
     table(
-      [all ? text('REMOVAL') : { ...text('REMOVAL'), flex: 'shorten' }, text('POOL'), text('CAUSE')],
-      answer.removals.map(({ node, group, cause }) => [node, group, cause]),
+      [all ? text('REMOVAL') : { ...text('REMOVAL'), flex: 'shorten' }, text('POOL'), text('WHY')],
+      answer.removals.map(({ node, group, cause, why = cause }) => [node, group, why]),
       width,
     ),
     ...(answer.dumpFile === undefined ? [] : [`\nReplay, where it was decided:\n    ${shell`aks-autoscaler replay ${answer.dumpFile}`}`]),

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { nodeGroupId } from '../../../src/domain/ids.ts';
 import { WithheldWrites } from '../../../src/loop/dry-run/withheld-writes.ts';
 import { dryRunDeps } from '../../../src/loop/dry-run/dry-run-ports.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
-import { aGroup, anInstance, aNode, aPod } from '../../support/builders.ts';
+import { aGroup, anInstance, aNode, aPod, keyOf } from '../../support/builders.ts';
 import { settle } from '../../support/fake-clock.ts';
 import { aPolicy } from '../../support/policy.ts';
 import { aStage, observedLoop, valueOf, type StageOptions } from '../support.ts';
@@ -81,4 +82,22 @@ describe('a dry run', () => {
     expect(await valueOf(stage.metrics.scaleDown.evictions)).toBe(0);
     expect(await valueOf(stage.metrics.scaleDown.unneeded)).toBeGreaterThanOrEqual(0);
   });
+});
+
+it.each([
+  { reimages: undefined, kind: 'delete-instances' },
+  { reimages: true, kind: 'reimage-instance' },
+] as const)('a request with reimages $reimages is withheld as $kind', async ({ reimages, kind }) => {
+  const stage = aStage({ groups: [aGroup({ id: 'a', target: 1 })], nodes: [] });
+  const writes = new WithheldWrites(stage.deps);
+  const { cloud } = dryRunDeps(stage.deps, writes);
+  const request = {
+    group: nodeGroupId('a'),
+    instances: [keyOf('a-0')],
+    allowBelowMin: false,
+    ...(reimages === undefined ? {} : { reimages }),
+  };
+  await cloud.deleteInstances(request, stage.stop.signal);
+  expect(writes.list().map((write) => [write.kind, write.subject, write.detail])).toEqual([[kind, 'a', keyOf('a-0')]]);
+  expect(stage.cloud.deletes).toEqual([]);
 });

@@ -52,7 +52,12 @@ describe('changes of capacity, with who made them and why', () => {
     [
       'an increase to the minimum',
       [{ records: [{ ...aRecord([]), increase: { ...aRecord([]).increase, cause: 'min-size' } }] }],
-      { why: 'to its minimum size' },
+      { why: 'its minimum size' },
+    ],
+    [
+      'an increase in place of sick nodes',
+      [{ records: [{ ...aRecord([]), increase: { ...aRecord([]).increase, cause: 'sick-nodes' } }] }],
+      { why: 'the replacement of sick nodes' },
     ],
     [
       'a write that Azure refused',
@@ -181,12 +186,30 @@ describe('decisions', () => {
       'withheld',
       'a 1 -> 2 for 2 pods of default/web withheld by the dry run',
     ],
+    [
+      'an increase to the minimum',
+      [{ records: [{ ...aRecord([]), increase: { ...aRecord([]).increase, cause: 'min-size' } }] }],
+      'increase',
+      'a 1 -> 2 for its minimum size',
+    ],
     ['removals', [{ scaleDown: { removals: [removal, { ...removal, node: 'a-1' }] } }], 'removal', 'Removal of 2 nodes of a (empty)'],
     [
       'instances that are no nodes',
       [{ scaleDown: { instanceRemovals: [{ group: GROUP, instance: gone.instance, cause: 'failed' }] } }],
       'removal',
-      'Removal of 1 instance of a that never became a node',
+      'Removal of 1 instance of a that failed',
+    ],
+    [
+      'a reimage',
+      [{ scaleDown: { removals: [{ ...removal, cause: 'sick', reimages: true }] } }],
+      'removal',
+      'Reimage of 1 node of a (sick)',
+    ],
+    [
+      'a reimage beside removals',
+      [{ scaleDown: { removals: [removal, { ...removal, node: 'a-1', cause: 'sick', reimages: true }] } }],
+      'removal',
+      'Removal of 1 node of a (empty); reimage of 1 node of a (sick)',
     ],
     ['pods without a pool', [{ plan: { verdicts } }], 'pending', 'No pool can take 2 pods of default/web'],
   ])('%s', (_, looks, kind, sentence) => {

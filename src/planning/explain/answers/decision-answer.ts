@@ -1,11 +1,13 @@
 /** Why a decision was made: what grew, for which pods, which options lost and by which rule, and what could not grow. */
 import { type NodeGroupId, podName } from '../../../domain/ids.ts';
-import type { ScoredOption } from '../../../domain/plan.ts';
+import type { Removal, ScoredOption } from '../../../domain/plan.ts';
 import type { Pod } from '../../../domain/pod.ts';
 import { compareText } from '../../../lib/comparison.ts';
 import { defined } from '../../../lib/defined.ts';
 import { createExpanders } from '../../expanders/expander.ts';
 import { explainSkip } from '../refusals.ts';
+import { describeRemovalCause } from '../unremovable-nodes.ts';
+import { describePurpose } from '../pod-owners.ts';
 import type { AnswerInput } from './pod-answer.ts';
 
 export interface DecisionAnswer {
@@ -19,6 +21,8 @@ export interface DecisionAnswer {
     readonly from: number;
     readonly to: number;
     readonly cause: string;
+    /** The cause in words, after `for`. Absent in decisions that an earlier version wrote down, as is `why` below. */
+    readonly purpose?: string;
     /** At most a hundred names; `podCount` counts all. */
     readonly pods: readonly string[];
     readonly podCount: number;
@@ -37,7 +41,7 @@ export interface DecisionAnswer {
     readonly lostBy?: string;
   }[];
   readonly notGrown: readonly { readonly group: string; readonly reason: string; readonly detail: string }[];
-  readonly removals: readonly { readonly node: string; readonly group: string; readonly cause: string }[];
+  readonly removals: readonly { readonly node: string; readonly group: string; readonly cause: string; readonly why?: string }[];
   /** Pods that it newly found no pool for; at most a hundred names. Absent if it is not about such pods. */
   readonly pending?: readonly string[];
   /** The file, on the replica that decided, with all inputs of the decision, for the command replay. Absent if none was written. */
@@ -64,17 +68,23 @@ export function answerDecision({ input, scaleUp, scaleDown, outcomes, pending, d
   const { observation, policy } = input;
   const groups = new Map(observation.cloud.groups.map((group) => [group.id, group]));
   const grown = new Set(scaleUp.increases.map(({ group }) => group));
-  const removals = (scaleDown?.removals ?? []).map(({ node, group, cause }) => ({ node, group, cause }));
+  const removals = (scaleDown?.removals ?? []).map((each) => ({
+    node: each.node,
+    group: each.group,
+    cause: each.cause,
+    why: describeRemovalCause(each),
+  }));
   return {
     kind: 'decision',
     id: given.id ?? String(observation.loopId),
     at: new Date(observation.nowMs).toISOString(),
-    sentence: given.sentence ?? sentenceOf(scaleUp.summary, removals.length),
+    sentence: given.sentence ?? sentenceOf(scaleUp.summary, scaleDown?.removals ?? []),
     increases: scaleUp.increases.map(({ group, from, to, cause, pods }) => ({
       group,
       from,
       to,
       cause,
+      purpose: describePurpose({ cause, pods }),
       pods: pods.slice(0, MOST_PODS).map(podName),
       podCount: pods.length,
       ...defined({ outcome: outcomes?.get(group) }),
@@ -86,8 +96,14 @@ export function answerDecision({ input, scaleUp, scaleDown, outcomes, pending, d
   };
 }
 
-function sentenceOf(summary: string, removals: number): string {
-  return `Plan: ${summary}; ${removals === 0 ? 'nothing' : `${removals} ${removals === 1 ? 'node' : 'nodes'}`} removed.`;
+function sentenceOf(summary: string, removals: readonly Removal[]): string {
+  const reimaged = removals.filter(({ reimages }) => reimages === true).length;
+  const counts = [
+    [removals.length - reimaged, 'removed'],
+    [reimaged, 'reimaged'],
+  ] as const;
+  const parts = counts.flatMap(([count, what]) => (count === 0 ? [] : [`${count} ${count === 1 ? 'node' : 'nodes'} ${what}`]));
+  return `Plan: ${summary}; ${parts.length === 0 ? 'nothing removed' : parts.join(', ')}.`;
 }
 
 interface ChoiceInput {

@@ -14,7 +14,7 @@ import { defined } from '../../../lib/defined.ts';
 import type { ScaleUpInput } from '../../scale-up/plan-input.ts';
 import { adviseClass, type HelplessClass, helplessClasses } from '../advice/advice.ts';
 import { type Advice, describeAdvice, type RemovalAdvice } from '../advice/fix.ts';
-import { describeShortfall } from '../gangs.ts';
+import { describeShortfall } from '../describe-reasons.ts';
 import { explainIgnored } from '../ignored-pods.ts';
 import { namePools, poolRows, type PoolRow } from '../pool-rows.ts';
 import { classifyVerdict, type Verdict } from '../verdicts.ts';
@@ -24,7 +24,7 @@ import { daemonWaits } from './daemon-waits.ts';
 import { expectedNode, type ExpectedNode } from './expected-node.ts';
 import { describeWait, waitsOf, type GroupWait } from './group-waits.ts';
 import { changesForPod, type PastChange } from './past-changes.ts';
-import { ownerKind, ownerName } from './pod-owners.ts';
+import { ownerKind, ownerName } from '../pod-owners.ts';
 import { describeResize } from './resizes.ts';
 
 /** One decision with its input: of a loop, of a recorded loop, or of a what-if. */

@@ -3,6 +3,7 @@ import type { Colours } from '../../../cli/text/colours.ts';
 import { amount, number, paragraph, signed, table, text, type Column } from '../../../cli/text/text-layout.ts';
 import { compareText } from '../../../lib/comparison.ts';
 import { describeSavings } from '../../../planning/explain/advice/fix.ts';
+import { describeRemovalCause } from '../../../planning/explain/unremovable-nodes.ts';
 import { describeMissing } from './missing-kinds.ts';
 import { MEASURES, type OptionReport } from './option-scores.ts';
 import { increaseRows, ownerCounts, pendingRows, placeRows, poolRows, type PendingRow } from './plan-rows.ts';
@@ -229,13 +230,7 @@ function removalTable({ scaleDown: { removals }, summary, exclusion = '' }: Plan
   const rows = removals.map(({ node, group, cause, condition, reimages, utilization, pods, perHour }) => [
     node,
     group,
-    {
-      empty: 'empty',
-      unready: 'not ready',
-      underutilized: `requested ${Math.round(utilization * 100)} %`,
-      sick: `sick, ${condition ?? ''}${reimages === true ? ', reimaged' : ''}`,
-      repacked: 'part of a repack',
-    }[cause],
+    describeRemovalCause({ cause, condition, reimages, utilization }),
     amount(pods.length),
     perHour === undefined ? '' : signed(-perHour),
   ]);

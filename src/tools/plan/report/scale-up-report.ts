@@ -8,7 +8,7 @@ import type { PodVerdict } from '../../../domain/reasons.ts';
 import { compareBy } from '../../../lib/comparison.ts';
 import { defined } from '../../../lib/defined.ts';
 import { type Advice, describeAdvice } from '../../../planning/explain/advice/fix.ts';
-import { describeShortfall } from '../../../planning/explain/gangs.ts';
+import { describeShortfall } from '../../../planning/explain/describe-reasons.ts';
 import { explainIgnored } from '../../../planning/explain/ignored-pods.ts';
 import { classifyVerdict, type Verdict } from '../../../planning/explain/verdicts.ts';
 import { explainRefusal, explainSkip } from '../../../planning/explain/refusals.ts';

@@ -5,7 +5,7 @@ import { nodeGroupId } from '../../../../src/domain/ids.ts';
 import type { NodeGroup } from '../../../../src/domain/node-group.ts';
 import type { Pod } from '../../../../src/domain/pod.ts';
 import { answerOn } from '../../../../src/planning/explain/answers/answer.ts';
-import { countByOwner, ownerKind, ownerName } from '../../../../src/planning/explain/answers/pod-owners.ts';
+import { countByOwner, ownerKind, ownerName } from '../../../../src/planning/explain/pod-owners.ts';
 import { planScaleUp } from '../../../../src/planning/scale-up/plan.ts';
 import { aRecord, aReport } from '../../../observers/history/support.ts';
 import { aCluster, aGroup, anObservation, aPod, aTemplate, resourceNames, START_MS } from '../../../support/builders.ts';

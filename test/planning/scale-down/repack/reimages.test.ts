@@ -85,7 +85,7 @@ describe('a sick node of a pool that reimages', () => {
     const result = plan({ ...world, state: { repacks } });
     expect([removed(result), result.removals[0]?.cause, result.removals[0]?.reimages]).toEqual([['gpu-0'], 'sick', reimages]);
     const said = describeNodeHealth('gpu-0', { observation: observe(world), state: aState({ repacks }), policy: aPolicy() });
-    expect(said).toBe(`It is sick: XIDErrors=True for 60 min; its replacement removes its nodes${words}.`);
+    expect(said).toBe(`It is sick: XIDErrors=True for 60 min; its replacement drains the nodes that go${words}.`);
   });
 
   it('that is not ready any more is removed, not reimaged', () => {
@@ -108,6 +108,8 @@ describe('a set whose node was reimaged', () => {
     const world = { ...worldOf({ ...mark(false, 3), taints }), state: { deleting: new Map([['gpu-0', entry]]) } };
     const waits = step({ world, memory: draining(), afterMs: 9 * MINUTE });
     expect([stages(waits), waits.ended]).toEqual([['gpu-0 draining'], []]);
+    const { kept } = plan({ ...world, state: { ...world.state, repacks: draining() } });
+    expect(kept.find(({ node }) => node === 'gpu-0')?.detail).toBe('it is being reimaged, and comes back');
     // Another one of its pool waits, also if the memory of the set was lost.
     const lost = step({
       world: { ...worldOf({ ...mark(false, 3), taints }, {}, { conditions: SICK }), state: world.state },

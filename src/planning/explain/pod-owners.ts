@@ -1,6 +1,7 @@
-/** Pods by the workload that they belong to, for people. */
-import type { Pod } from '../../../domain/pod.ts';
-import { compareText } from '../../../lib/comparison.ts';
+/** Pods by the workload that they belong to, for people, and so what an increase is for. */
+import type { Increase } from '../../domain/plan.ts';
+import type { Pod } from '../../domain/pod.ts';
+import { compareText } from '../../lib/comparison.ts';
 
 type OwnedPod = Pick<Pod, 'namespace' | 'name' | 'controller' | 'shape'>;
 
@@ -30,4 +31,16 @@ export function countByOwner(pods: readonly OwnedPod[]): string {
   const rest = pods.length - count;
   const others = rest === 0 ? '' : ` and ${rest} ${rest === 1 ? 'other' : 'others'}`;
   return `${count} ${count === 1 ? 'pod' : 'pods'} of ${owner}${others}`;
+}
+
+const PURPOSES: Readonly<Record<Exclude<Increase['cause'], 'pods'>, string>> = {
+  'min-size': 'its minimum size',
+  repack: 'a repack',
+  'sick-nodes': 'the replacement of sick nodes',
+  'make-room': 'pods that make room',
+};
+
+/** What an increase is for, a noun that reads after `for`: `12 pods of etl/transform`, `its minimum size`. */
+export function describePurpose({ cause, pods }: Pick<Increase, 'cause' | 'pods'>): string {
+  return cause === 'pods' ? countByOwner(pods) : PURPOSES[cause];
 }
