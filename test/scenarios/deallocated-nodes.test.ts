@@ -150,7 +150,11 @@ describe('a pool that deallocates', () => {
   );
 
   it('is one of Uniform scale sets: nodes of other kinds are deleted as usual, down to their minimum, and it is said why', async () => {
-    const kinds = { singles: { kind: 'vms-pool' }, flex: { kind: 'vmss-flexible' }, sets: { scaleDownMode: 'Delete' } } as const;
+    const kinds = {
+      singles: { kind: 'vms-pool', machineStops: 'deleted' },
+      flex: { kind: 'vmss-flexible' },
+      sets: { scaleDownMode: 'Delete' },
+    } as const;
     const pools = Object.entries(kinds).map(([name, kind]) =>
       aPool({ name, count: 3, min: 1, max: 4, scaleDownMode: 'Deallocate', ...kind }),
     );

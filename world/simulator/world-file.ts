@@ -85,6 +85,7 @@ const POOL_KEYS: Readonly<Record<FileSetting, (value: Json) => boolean>> = {
   priority: oneOf('Regular', 'Spot'),
   evictionPolicy: oneOf('Delete', 'Deallocate'),
   scaleDownMode: oneOf('Delete', 'Deallocate'),
+  machineStops: oneOf('left-out', 'counted', 'deleted'),
   overprovision: isFlag,
   mode: oneOf('System', 'User'),
   managedAutoscaler: isFlag,

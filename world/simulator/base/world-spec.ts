@@ -2,6 +2,8 @@
  * The description of a simulated world: what exists at the start and what Azure has in stock. The room is what both sides of the
  * world share. Must not know either side.
  */
+export type MachineStops = 'left-out' | 'counted' | 'deleted';
+
 export interface PoolSpec {
   readonly name: string;
   /** Default: Uniform scale set. */
@@ -20,6 +22,12 @@ export interface PoolSpec {
   readonly evictionPolicy?: 'Delete' | 'Deallocate';
   /** Whether AKS deletes or deallocates nodes that it removes. Default: AKS's, `Delete`. */
   readonly scaleDownMode?: 'Delete' | 'Deallocate';
+  /**
+   * What AKS makes of machines of a VMs pool of mode Deallocate. It documents neither whether the count of a size includes stopped machines, nor
+   * whether machines that are deleted by name are stopped, so each is imitated. `left-out`, the default: they are stopped, and the count leaves
+   * them out, as AKS's page on the mode shows for its counts. `counted`: they are stopped, and the count includes them. `deleted`: they are deleted.
+   */
+  readonly machineStops?: MachineStops;
   /** Whether its scale set begins more VMs than requested. Default: false, as AKS sets it. */
   readonly overprovision?: boolean;
   readonly mode?: 'System' | 'User';

@@ -1,9 +1,10 @@
 /** The machines of an agent pool by node name: lists, single reads and the deletion of named machines. */
-import { findAgentPool, manualScale, poolSize, changeCount } from '../state/agent-pool-document.ts';
+import { changeCount, findAgentPool, manualScale, poolSize, vmsOfSize } from '../state/agent-pool-document.ts';
+import { isDeallocated, machineStopsOf } from './agent-pool-deallocation.ts';
 import { beginPoolOperation } from './agent-pools.ts';
 import { aksError } from '../http/errors.ts';
 import { pick, type Json } from '../http/json.ts';
-import { beginRemoval } from '../compute/vm-lifecycle.ts';
+import { beginRemoval, deallocateVm } from '../compute/vm-lifecycle.ts';
 import { param, type ArmReply, type ArmRequest, type Principal } from '../http/messages.ts';
 import { addressOf, clusterId } from '../state/resource-names.ts';
 import { aksOperationHeaders } from './aks-operations.ts';
@@ -60,16 +61,24 @@ function removeMachines(world: ArmWorld, pool: AgentPool, vms: readonly Vm[], pr
     pool.properties = { ...pool.properties, count: goalOf(set) };
     return beginPoolOperation(world, pool, { principal, pending: vms });
   }
-  for (const vm of vms.filter((vm) => vm.provisioningState !== 'Deleting')) changeCount(pool, vm, -1);
-  checkRemovalBySize(world, pool, vms, principal);
-  for (const vm of vms) beginRemoval(world, vm, { forced: false, principal: principal.clientId });
-  return beginPoolOperation(world, pool, { principal, pending: vms });
+  const stops = machineStopsOf(pool);
+  const leaving = vms.filter((vm) => vm.provisioningState !== 'Deleting' && (stops === 'deleted' || !isDeallocated(vm)));
+  if (stops !== 'counted') for (const vm of leaving) changeCount(pool, vm, -1);
+  checkRemovalBySize(world, pool, leaving, principal);
+  for (const vm of leaving) {
+    if (stops === 'deleted') beginRemoval(world, vm, { forced: false, principal: principal.clientId });
+    else deallocateVm(world, vm);
+  }
+  return beginPoolOperation(world, pool, { principal, pending: leaving });
 }
 
 /** Minimum and maximum apply to each size separately. */
 function checkRemovalBySize(world: ArmWorld, pool: AgentPool, vms: readonly Vm[], principal: Principal): void {
   for (const [size, ofSize] of Map.groupBy(vms, (vm) => vm.vmSize)) {
-    const left = manualScale(pool.properties).find((entry) => entry.size.toLowerCase() === size.toLowerCase())?.count ?? 0;
+    const counted = manualScale(pool.properties).find((entry) => entry.size.toLowerCase() === size.toLowerCase())?.count ?? 0;
+    // The minimum is one of machines that run, whatever the count includes.
+    const running = vmsOfSize(pool, size).filter((vm) => !isDeallocated(vm) && !vms.includes(vm)).length;
+    const left = machineStopsOf(pool) === 'counted' ? running : counted;
     const owner = { name: `${pool.name}/${size}`, min: limitsOf(pool.spec, pool.properties).min };
     checkRemoval(world, owner, { principal, vms: ofSize, capacityAfter: left, named: true });
   }

@@ -14,7 +14,6 @@ import {
   poolSize,
   renderAgentPool,
   REPLACED_BY_PUT,
-  vmsOfSize,
 } from '../state/agent-pool-document.ts';
 import { aksError } from '../http/errors.ts';
 import { isJsonObject, pick, pickObject, type JsonObject } from '../http/json.ts';
@@ -36,13 +35,19 @@ import {
 import { createPool, removePool } from './create-agent-pool.ts';
 import { specOfNew } from './agent-pool-spec.ts';
 import { limitsOf } from '../state/agent-pool-limits.ts';
-import { deallocatesMachines, removeDeallocated, activeCapacity } from './agent-pool-deallocation.ts';
+import {
+  activeCapacity,
+  convergeMachines,
+  deallocatesMachines,
+  machineStopsOf,
+  removeDeallocated,
+  removeStoppedMachines,
+} from './agent-pool-deallocation.ts';
 import { powerChange, refusePower, targetSize, withoutShownZero } from './agent-pool-power.ts';
 import { upgradePoolVersion } from './pool-version.ts';
 import { upgradesOf, versionChangeOf } from './version-rules.ts';
 import { copyCountToSet, copyManagedLimits, copyTagsToSet, relabelNodes } from './reconcile-scale-set.ts';
 import { AKS_PRINCIPAL } from '../http/principals.ts';
-import { growPool } from '../compute/create-vm.ts';
 import { kubernetesVersionOf, latestNodeImage } from '../state/node-versions.ts';
 import { checkManualScale, checkPoolSize, checkRemoval, recordRead } from '../state/write-safety-rules.ts';
 import { later, type AgentPool, type ArmWorld, type Operation, type ScaleSet } from '../state/arm-state.ts';
@@ -192,6 +197,7 @@ export function acceptPool(world: ArmWorld, pool: AgentPool, next: JsonObject, p
   const scaleBefore = manualScale(pool.properties);
   const propertiesBefore = pool.properties;
   const hadDeallocation = deallocatesMachines(pool.properties);
+  const stopsBefore = machineStopsOf(pool);
   const power = powerChange(pool.properties, next);
   pool.properties = keptProperties(next);
   const atEnd = relabelNodes(world, pool, propertiesBefore);
@@ -206,7 +212,10 @@ export function acceptPool(world: ArmWorld, pool: AgentPool, next: JsonObject, p
   }
   // A pool of VMs shows `Updating` for another count, too (recorded by Azure's CLI, July 2026).
   pool.provisioningState = power ?? (after === before || isVmsPool(pool) ? 'Updating' : 'Scaling');
-  if (isVmsPool(pool)) return convergeVms(world, pool, { principal, ...defined({ atEnd }) });
+  if (isVmsPool(pool)) {
+    const pending = hadDeallocation && !deallocatesMachines(next) ? removeStoppedMachines(world, pool, stopsBefore) : [];
+    return convergeVms(world, pool, { principal, pending, ...defined({ atEnd }) });
+  }
   copyTagsToSet(world, pool, pickObject(propertiesBefore, 'tags'));
   const set = setOf(world, pool);
   if (set !== undefined && hadDeallocation && !deallocatesMachines(next)) removeDeallocated(world, set);
@@ -222,24 +231,13 @@ export function vmsInTransition(world: ArmWorld, pool: AgentPool): readonly Vm[]
   );
 }
 
-function convergeVms(world: ArmWorld, pool: AgentPool, { principal, atEnd }: Omit<PoolOperation, 'pending'>): Operation {
-  const touched: Vm[] = [];
+function convergeVms(world: ArmWorld, pool: AgentPool, { principal, atEnd, pending = [] }: PoolOperation): Operation {
   const { properties } = pool;
   const sizes = [...manualScale(properties), ...autoscale(properties)].map(({ size }) => size);
-  for (const size of new Set([...sizes, ...[...pool.vms.values()].map((vm) => vm.vmSize)])) {
-    const goal = goalOfSize(pool, size);
-    const living = vmsOfSize(pool, size);
-    for (let count = living.length; count < goal; count++) touched.push(growPool(world, pool, size));
-    const removed = living.slice(goal);
-    checkRemoval(
-      world,
-      { name: `${pool.name}/${size}`, min: limitsOf(pool.spec, pool.properties).min },
-      { principal, vms: removed, capacityAfter: goal, named: false },
-    );
-    for (const vm of removed) beginRemoval(world, vm, { forced: false, principal: principal.clientId });
-    touched.push(...removed);
-  }
-  return beginPoolOperation(world, pool, { principal, pending: touched, ...defined({ atEnd }) });
+  const touched = [...new Set([...sizes, ...[...pool.vms.values()].map((vm) => vm.vmSize)])].flatMap((size) =>
+    convergeMachines(world, pool, { size, goal: goalOfSize(pool, size), principal }),
+  );
+  return beginPoolOperation(world, pool, { principal, pending: [...pending, ...touched], ...defined({ atEnd }) });
 }
 
 /** What an operation on a pool waits for, and what runs once the pool is idle. */

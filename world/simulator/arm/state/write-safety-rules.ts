@@ -125,6 +125,13 @@ export function stoppedIn(world: ArmWorld, set: ScaleSet, leaving: readonly Vm[]
   return [...set.vms.values()].filter((vm) => (vm.power === 'deallocated' || vm.power === 'deallocating') && !leaving.includes(vm)).length;
 }
 
+/** Stopped machines of a VMs pool that its count includes: the maximum is one of machines that run. */
+function stoppedInCount({ spec, properties, vms }: AgentPool, size: string): number {
+  if (spec.machineStops !== 'counted' || pick(properties, 'scaleDownMode') !== 'Deallocate') return 0;
+  const stopped = [...vms.values()].filter(({ power }) => power === 'deallocated' || power === 'deallocating');
+  return stopped.filter(({ vmSize }) => vmSize.toLowerCase() === size.toLowerCase()).length;
+}
+
 /** Records the capacity change of a delete. A foreign delete counts as another writer's change. */
 export function recordDelete(set: ScaleSet, principal: Principal): void {
   set.history.revision++;
@@ -169,7 +176,7 @@ export function checkManualScale(
   for (const size of changed) {
     checkPoolSize(
       world,
-      { name: `${pool.name}/${size}`, max: limitsOf(pool.spec, pool.properties).max },
+      { name: `${pool.name}/${size}`, max: limitsOf(pool.spec, pool.properties).max + stoppedInCount(pool, size) },
       { principal, before: countIn(before, size), after: countIn(after, size) },
     );
   }
