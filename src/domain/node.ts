@@ -4,7 +4,7 @@ import type { Resources } from './resources.ts';
 import { hasTaint, TO_BE_DELETED_TAINT, type Taint } from './taints.ts';
 import type { NodeDevices } from './devices.ts';
 import type { AttachLimits } from './volumes.ts';
-import { hasProtectionEnded, type Protection } from './do-not-disrupt.ts';
+import { hasProtectionEnded, PROTECTED, type Protection } from './annotations.ts';
 
 /** A registered node with the fields that decisions read. */
 export interface Node extends Protection {
@@ -51,6 +51,7 @@ export interface Node extends Protection {
 
 /** What a node has of these if nothing is said of it. */
 export const UNREMARKABLE = {
+  ...PROTECTED,
   attachLimits: {},
   missingDrivers: [],
   devices: { pools: [], incomplete: [], held: [] },

@@ -1,6 +1,6 @@
-import type { Protection } from './do-not-disrupt.ts';
 import type { Labels, LabelSelector, NodeSelectorTerm } from './labels.ts';
 import type { PodUid } from './ids.ts';
+import { NO_ANNOTATIONS, type PodAnnotations } from './annotations.ts';
 import type { Resources } from './resources.ts';
 import { NO_DEVICE_RULES, type DeviceClaimRef, type DeviceRules, type HeldDevice } from './devices.ts';
 import type { Toleration } from './taints.ts';
@@ -121,7 +121,7 @@ export interface PodShape {
   readonly gang: string | undefined;
   /**
    * The share of its workload that stays on regular nodes, as people read it: the pod is one of that share, and no plan places it on a Spot
-   * node. undefined: it may be. Planning marks pods so; see `OnDemandShare`.
+   * node. undefined: it may be. Planning marks pods so; see {@link PodAnnotations}.
    */
   readonly regularOnly: string | undefined;
 }
@@ -163,7 +163,6 @@ export interface Controller {
 }
 
 export type PodPhase = 'Pending' | 'Running' | 'Succeeded' | 'Failed' | 'Unknown';
-export type SafeToEvict = 'true' | 'false' | 'on-completion';
 
 /** A volume that is lost with its node. */
 export interface LocalVolume {
@@ -181,7 +180,7 @@ export interface PendingResize {
 }
 
 /** A pod with the fields that decisions read; the other fields of the API object are dropped when it is read. */
-export interface Pod extends Protection {
+export interface Pod {
   readonly uid: PodUid;
   readonly namespace: string;
   readonly name: string;
@@ -196,67 +195,68 @@ export interface Pod extends Protection {
   readonly controller: Controller | undefined;
   /** `PodScheduled=False` with reason `Unschedulable`. undefined otherwise, scheduling gates included. */
   readonly unschedulable: { readonly sinceMs: number; readonly message: string } | undefined;
-  /** The pod does not exist yet: a controller is about to create it. */
-  readonly injected?: true;
-  /** The pod stands for reserved room: of a buffer, of a granted request, or of a request that is served. */
-  readonly holds?: 'buffer' | 'booking' | 'request';
-  /** Pending, and no scheduler has reported on it yet. */
-  readonly unseen?: true;
+  readonly origin: PodOrigin;
   readonly mirror: boolean;
   readonly daemonSet: boolean;
-  readonly safeToEvict: SafeToEvict | undefined;
-  /** Names from `safe-to-evict-local-volumes`. */
-  readonly safeToEvictVolumes: readonly string[];
-  /** Whether Karpenter's annotation protects it, until `protectedUntilMs` if that is set. */
-  readonly doNotDisrupt: boolean;
-  readonly localVolumes: readonly LocalVolume[];
-  readonly scaleUpDelayMs: number | undefined;
-  /** The ProvisioningRequest, in its namespace, whose room it uses. If absent, none. */
-  readonly consumes?: string;
-  /** The claims that it mounts. If absent, there are none. The shape has their meaning. */
-  readonly claims?: readonly PodClaim[];
-  /** Azure disks that its spec names without a claim, by the disk driver's names. If absent, there are none. */
-  readonly disks?: readonly string[];
-  /** Names of the claims that were created for it, by their names in its spec. */
-  readonly madeClaims?: Readonly<Record<string, string>>;
-  /** Devices allocated to its own claims; a replacement pod gets others. If absent, there are none. */
-  readonly heldDevices?: readonly HeldDevice[];
-  /** A change of its size in place that its kubelet has not made. If absent, there is none. */
-  readonly resize?: PendingResize;
-  /** Whether a DaemonSet pod wants to be evicted with its node. If absent, the policy decides. */
-  readonly daemonEviction?: boolean;
-  /** When one of its containers last started again, or ended without. If absent, none was restarted, and nearly no pod has it. */
-  readonly restartedAtMs?: number;
-  /** `controller.kubernetes.io/pod-deletion-cost`. If absent, 0. */
-  readonly deletionCost?: number;
-  /** The least share of its workload's pods on regular nodes. If absent, none. */
-  readonly minOnDemand?: OnDemandShare;
   readonly ready: boolean;
+  readonly annotations: PodAnnotations;
+  readonly mounts: PodMounts;
+  readonly status: RareStatus;
 }
 
-// The annotation of a pod template that keeps a share of its pods away from Spot nodes.
+/**
+ * `cluster`: the pod exists. The others exist in plans alone. `expected`: its controller is about to create it. The rest stand for reserved
+ * room: of a buffer, of a granted request, or of a request that is served.
+ */
+export type PodOrigin = 'cluster' | 'expected' | 'buffer' | 'booking' | 'request';
 
-export const MIN_ON_DEMAND_ANNOTATION = 'aks-autoscaler/min-on-demand';
-
-/** The least share of a workload's pods on regular nodes. */
-export interface OnDemandShare {
-  /** From 0 to 100. */
-  readonly percent: number;
-  /** As people read it. */
-  readonly text: string;
+export function isReal({ origin }: Pick<Pod, 'origin'>): boolean {
+  return origin === 'cluster';
 }
 
-/** A value that cannot be read means all pods: a regular node too many costs money, a workload that is lost with its Spot nodes costs more. */
-export function onDemandShareOf(value: string | undefined): OnDemandShare | undefined {
-  if (value === undefined) return undefined;
-  const [, digits] = /^(\d{1,3}) ?%?$/.exec(value.trim()) ?? [];
-  const percent = Number(digits ?? Number.NaN);
-  // guard: a share that cannot be read keeps every pod on regular nodes
-  if (!(percent <= 100)) return { percent: 100, text: `"${value}", which cannot be read and means 100%` };
-  return { percent, text: `${percent}%` };
+/** What a pod mounts that may bind it to a node. Pods without claims share equal ones. */
+export interface PodMounts {
+  readonly localVolumes: readonly LocalVolume[];
+  /** The shape has their meaning. */
+  readonly claims: readonly PodClaim[];
+  /** Azure disks that its spec names without a claim, by the disk driver's names. */
+  readonly disks: readonly string[];
 }
 
-/** How many of so many pods must be on regular nodes. */
-export function onDemandPods({ percent }: OnDemandShare, pods: number): number {
-  return Math.ceil((pods * percent) / 100);
+export const NO_MOUNTS: PodMounts = { localVolumes: [], claims: [], disks: [] };
+
+/** What the status of few pods says. The others share {@link USUAL_STATUS}. */
+export interface RareStatus {
+  /** Pending, and no scheduler has reported on it yet. */
+  readonly unseen: boolean;
+  /** When one of its containers last started again, or ended without. undefined: none was restarted. */
+  readonly restartedAtMs: number | undefined;
+  /** A change of its size in place that its kubelet has not made. */
+  readonly resize: PendingResize | undefined;
+  /** Names of the device claims that were created for it, by their names in its spec. */
+  readonly madeClaims: Readonly<Record<string, string>>;
+  /** Devices allocated to its own claims; a replacement pod gets others. undefined: none of these claims has its devices. */
+  readonly heldDevices: readonly HeldDevice[] | undefined;
 }
+
+export const USUAL_STATUS: RareStatus = {
+  unseen: false,
+  restartedAtMs: undefined,
+  resize: undefined,
+  madeClaims: {},
+  heldDevices: undefined,
+};
+
+/** What pods have of these unless something is said of them. */
+export const ORDINARY_POD = {
+  nodeName: undefined,
+  nominatedNodeName: undefined,
+  deletionAtMs: undefined,
+  restartPolicy: 'Always',
+  origin: 'cluster',
+  mirror: false,
+  daemonSet: false,
+  annotations: NO_ANNOTATIONS,
+  mounts: NO_MOUNTS,
+  status: USUAL_STATUS,
+} as const satisfies Partial<Pod>;

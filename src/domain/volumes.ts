@@ -75,8 +75,8 @@ export interface InlineDisk {
 /** A claim that a pod mounts; names are of the pod's namespace. */
 export interface PodClaim {
   readonly name: string;
-  /** Set for a generic ephemeral volume: the claim is created for this pod, and a replacement pod gets another. */
-  readonly ephemeral?: ClaimRequirements;
+  /** Of a generic ephemeral volume: the claim is created for this pod, and a replacement pod gets another. undefined: it is made apart. */
+  readonly ephemeral: ClaimRequirements | undefined;
 }
 
 /** What a claim requires. */

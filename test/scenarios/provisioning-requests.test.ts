@@ -86,7 +86,7 @@ describe('provisioning requests', () => {
     const turns = here.reports.slice(from).flatMap(({ rounds }) =>
       rounds.flatMap(({ plan }) => {
         const pods = plan.increases.flatMap((increase) => increase.pods);
-        return pods.length === 0 ? [] : [pods.some(({ holds }) => holds === 'request') ? 'request' : 'pods'];
+        return pods.length === 0 ? [] : [pods.some(({ origin }) => origin === 'request') ? 'request' : 'pods'];
       }),
     );
     expect(turns).toEqual(['request', 'pods', 'request']);

@@ -11,7 +11,17 @@ import {
 import { type AgentPoolOfGroup, type Instance, type NodeGroup, NOTHING_KNOWN } from '../../src/domain/node-group.ts';
 import { type Node, UNREMARKABLE } from '../../src/domain/node.ts';
 import { type CloudView, type ClusterView, NOT_WATCHED, NOTHING_REPORTED, type Observation } from '../../src/domain/observation.ts';
-import { NO_REQUIREMENTS, type Pod, type PodShape } from '../../src/domain/pod.ts';
+import { NO_ANNOTATIONS, type PodAnnotations } from '../../src/domain/annotations.ts';
+import {
+  NO_MOUNTS,
+  NO_REQUIREMENTS,
+  ORDINARY_POD,
+  type Pod,
+  type PodMounts,
+  type PodShape,
+  type RareStatus,
+  USUAL_STATUS,
+} from '../../src/domain/pod.ts';
 import { ResourceNames } from '../../src/domain/resources.ts';
 import {
   type DisruptionBudget,
@@ -63,7 +73,10 @@ export function aShape(options: ShapeOptions = {}): PodShape {
   return { ...NO_REQUIREMENTS, key: key ?? JSON.stringify({ ...shape, requests: [...shape.requests] }), ...shape };
 }
 
-export interface PodOptions extends Partial<Omit<Pod, 'shape'>> {
+/** The parts of annotations, mounts and status may be given as the pod's own. */
+export interface PodOptions extends Partial<
+  Omit<Pod, 'shape' | 'annotations' | 'mounts' | 'status'> & PodAnnotations & PodMounts & RareStatus
+> {
   readonly cpu?: string;
   readonly memory?: string;
   readonly shape?: ShapeOptions | PodShape;
@@ -77,31 +90,40 @@ export function aPod(options: PodOptions = {}): Pod {
   const isShape = shape !== undefined && 'requests' in shape && 'key' in shape;
   const bound = options.nodeName !== undefined;
   return {
+    ...ORDINARY_POD,
     uid: options.uid ?? `uid-${namespace}-${name}`,
     namespace,
     name,
     shape: isShape
       ? shape
       : aShape({ namespace, ...(cpu === undefined ? {} : { cpu }), ...(memory === undefined ? {} : { memory }), ...shape }),
-    nodeName: undefined,
-    nominatedNodeName: undefined,
     phase: bound ? 'Running' : 'Pending',
     createdAtMs: START_MS - 60_000,
-    deletionAtMs: undefined,
     terminationGraceMs: 30_000,
-    restartPolicy: 'Always',
     controller: { kind: 'ReplicaSet', name: 'web', uid: 'rs-web' },
     unschedulable: bound ? undefined : { sinceMs: START_MS - 30_000, message: '0/1 nodes are available' },
-    mirror: false,
-    daemonSet: false,
-    safeToEvict: undefined,
-    safeToEvictVolumes: [],
-    doNotDisrupt: false,
-    localVolumes: [],
-    scaleUpDelayMs: undefined,
     ready: bound,
-    ...rest,
+    ...without(rest, [NO_ANNOTATIONS, NO_MOUNTS, USUAL_STATUS]),
+    annotations: partOf(NO_ANNOTATIONS, rest),
+    mounts: partOf(NO_MOUNTS, rest),
+    status: partOf(USUAL_STATUS, rest),
   };
+}
+
+/** The part with what is given of it. The same object if nothing is. */
+function partOf<Part extends object>(usual: Part, given: Partial<Part>): Part {
+  const said = Object.entries(given).filter(([key]) => Object.hasOwn(usual, key));
+  return said.length === 0 ? usual : { ...usual, ...(Object.fromEntries(said) as Partial<Part>) };
+}
+
+function without<Given extends object>(given: Given, parts: readonly object[]): Given {
+  return Object.fromEntries(Object.entries(given).filter(([key]) => !parts.some((part) => Object.hasOwn(part, key)))) as Given;
+}
+
+/** The pod with other parts of its annotations, mounts or status. */
+export function podWith(pod: Pod, rest: Partial<PodAnnotations & PodMounts & RareStatus>): Pod {
+  const { annotations, mounts, status } = pod;
+  return { ...pod, annotations: partOf(annotations, rest), mounts: partOf(mounts, rest), status: partOf(status, rest) };
 }
 
 export interface NodeOptions extends Partial<Omit<Node, 'allocatable' | 'capacity'>> {

@@ -1,7 +1,7 @@
 /** Pending pods in classes of equal pods: one owner, one set of requirements, one verdict. What waits, why, since when, and what helps. */
+import { isReal, type Pod } from '../../domain/pod.ts';
 import { createHash } from 'node:crypto';
 import { podName } from '../../domain/ids.ts';
-import type { Pod } from '../../domain/pod.ts';
 import type { FitReason, PodVerdict } from '../../domain/reasons.ts';
 import { PODS } from '../../domain/resources.ts';
 import { compareText } from '../../lib/comparison.ts';
@@ -95,7 +95,7 @@ export function rawClasses({ pods: { scaleUp } }: Pick<DocumentInput, 'pods'>): 
 function classesOf(scaleUp: DocumentInput['pods']['scaleUp']): readonly RawClass[] {
   const classes = new Map<string, { readonly pods: Pod[]; readonly verdict: PodVerdict; readonly kind: Verdict }>();
   for (const [pod, verdict] of scaleUp.verdicts) {
-    if (pod.injected === true || pod.holds !== undefined) continue;
+    if (!isReal(pod)) continue;
     const kind = classifyVerdict(verdict);
     const key = [pod.controller?.kind ?? '', ownerName(pod), pod.shape.key, kind].join('\n');
     const known = classes.get(key);

@@ -1,5 +1,5 @@
 /** V1 Node JSON to a domain Node. Readiness follows the rules of the Cluster Autoscaler. */
-import { DO_NOT_DISRUPT_ANNOTATION, protectionOf, protectionText, type Protection } from '../../domain/do-not-disrupt.ts';
+import { DO_NOT_DISRUPT_ANNOTATION, protectionOf, protectionText, type Protection } from '../../domain/annotations.ts';
 import { UNREMOVABLE_ANNOTATION } from '../../domain/ports/cluster-writes.ts';
 import { type Node, type Preemption, RESOURCE_NOT_READY, type NodeReadiness, UNREMARKABLE } from '../../domain/node.ts';
 import { noResources, type ResourceNames, type Resources } from '../../domain/resources.ts';
@@ -200,7 +200,7 @@ function sickConditionsOf({ status }: NodeJson, { conditions, strings }: NodePro
 function disabling(
   { annotations = {}, creationTimestamp }: MetadataJson,
   unreadable: string | undefined,
-): Protection & Pick<Node, 'scaleDownDisabled'> & Partial<Pick<Node, 'disabledBecause'>> {
+): Partial<Protection> & Pick<Node, 'scaleDownDisabled'> & Partial<Pick<Node, 'disabledBecause'>> {
   if (unreadable !== undefined) return { scaleDownDisabled: true, disabledBecause: unreadable };
   if (annotations['cluster-autoscaler.kubernetes.io/scale-down-disabled'] === 'true') return { scaleDownDisabled: true };
   const protection = protectionOf(annotations[DO_NOT_DISRUPT_ANNOTATION], timeOf(creationTimestamp));

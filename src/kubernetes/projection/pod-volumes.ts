@@ -61,7 +61,7 @@ export function loneDisksOf(volumes: readonly VolumeJson[]): readonly InlineDisk
  */
 export function claimsOf(volumes: readonly VolumeJson[], pod: string): readonly PodClaim[] {
   return volumes.flatMap(({ name = '', persistentVolumeClaim, ephemeral }): readonly PodClaim[] => {
-    if (persistentVolumeClaim !== undefined) return [{ name: persistentVolumeClaim.claimName ?? '' }];
+    if (persistentVolumeClaim !== undefined) return [{ name: persistentVolumeClaim.claimName ?? '', ephemeral: undefined }];
     if (ephemeral === undefined) return [];
     return [{ name: `${pod}-${name}`, ephemeral: claimWish(ephemeral.volumeClaimTemplate?.spec ?? {}) }];
   });

@@ -12,7 +12,7 @@ import {
   type HeldDevice,
 } from '../../domain/devices.ts';
 import type { Node } from '../../domain/node.ts';
-import { DEVICE_CLAIMS, NAMED_CLAIM, NAMED_DEVICES, type Pod, type PodShape } from '../../domain/pod.ts';
+import { DEVICE_CLAIMS, NAMED_CLAIM, NAMED_DEVICES, USUAL_STATUS, type Pod, type PodShape } from '../../domain/pod.ts';
 import type { Resources } from '../../domain/resources.ts';
 import { blockerIdentity, type ClaimBlocker } from '../../domain/volumes.ts';
 import type { DaemonSet } from '../../domain/workloads.ts';
@@ -126,10 +126,10 @@ export class DeviceShapes {
     if (!wantsDevices(pod.shape, facts)) return pod;
     const judged = this.#judge(pod.shape, pod, facts);
     const shape = this.#shapeOf(pod.shape, judged);
-    const held = judged.hasOwn ? judged.held : undefined;
+    const heldDevices = judged.hasOwn ? judged.held : undefined;
     const known = this.#pods.get(pod);
-    if (known?.shape === shape && sameItems(known.heldDevices, held)) return known;
-    const made = { ...pod, shape, ...defined({ heldDevices: held }) };
+    if (known?.shape === shape && sameItems(known.status.heldDevices, heldDevices)) return known;
+    const made = { ...pod, shape, status: { ...pod.status, heldDevices } };
     this.#pods.set(pod, made);
     return made;
   }
@@ -139,7 +139,7 @@ export class DeviceShapes {
     if (!wantsDevices(daemon.shape, facts)) return daemon;
     const shape = this.#shapeOf(
       daemon.shape,
-      this.#judge(daemon.shape, { namespace: daemon.namespace, uid: '', nodeName: undefined }, facts),
+      this.#judge(daemon.shape, { namespace: daemon.namespace, uid: '', nodeName: undefined, status: USUAL_STATUS }, facts),
     );
     const known = this.#daemons.get(daemon);
     if (known?.shape === shape) return known;
@@ -150,7 +150,7 @@ export class DeviceShapes {
 
   #judge(
     { deviceClaims, requests }: PodShape,
-    pod: Pick<Pod, 'namespace' | 'uid' | 'nodeName' | 'madeClaims'>,
+    pod: Pick<Pod, 'namespace' | 'uid' | 'nodeName' | 'status'>,
     facts: DeviceClaimInput,
   ): ClaimResults {
     const judged: ClaimResults = { claims: [], pins: [], blockers: [], unknown: [], held: [], hasOwn: false, named: [], keepsOwn: false };
@@ -164,7 +164,7 @@ export class DeviceShapes {
 
   #judgeOne(
     ref: DeviceClaimRef,
-    pod: Pick<Pod, 'namespace' | 'uid' | 'nodeName' | 'madeClaims'>,
+    pod: Pick<Pod, 'namespace' | 'uid' | 'nodeName' | 'status'>,
     { facts, judged }: { readonly facts: DeviceClaimInput; readonly judged: ClaimResults },
   ): void {
     const isOwn = ref.claim === undefined;
@@ -185,12 +185,12 @@ export class DeviceShapes {
   /** A pod that got no claim for them when it was bound has an amount of its node's own. */
   #judgeNamed(
     requests: Resources,
-    pod: Pick<Pod, 'namespace' | 'nodeName' | 'madeClaims'>,
+    pod: Pick<Pod, 'namespace' | 'nodeName' | 'status'>,
     { facts, judged }: { readonly facts: DeviceClaimInput; readonly judged: ClaimResults },
   ): void {
     const named = facts.named.filter(({ own }) => (requests[own] ?? 0) > 0);
     if (named.length === 0) return;
-    const made = pod.madeClaims?.[NAMED_CLAIM];
+    const made = pod.status.madeClaims[NAMED_CLAIM];
     judged.named.push(...named);
     judged.keepsOwn = pod.nodeName !== undefined && made === undefined;
     if (judged.keepsOwn) return;
@@ -310,8 +310,8 @@ function askedOf(requests: Resources, named: readonly NamedDevices[], keepsOwn: 
 }
 
 /** The name of the claim; empty if it does not exist yet. */
-function nameOf({ name, claim }: DeviceClaimRef, { madeClaims }: Pick<Pod, 'madeClaims'>): string {
-  return claim ?? madeClaims?.[name] ?? '';
+function nameOf({ name, claim }: DeviceClaimRef, { status }: Pick<Pod, 'status'>): string {
+  return claim ?? status.madeClaims[name] ?? '';
 }
 
 function notFound({ name, claim, template }: DeviceClaimRef, namespace: string): ClaimBlocker {

@@ -102,7 +102,7 @@ export class KnownDevices {
   #commonDevices({ nodes, podsByNode }: Pick<Claiming, 'nodes' | 'podsByNode'>, held: HeldByPool): ClusterView['commonDevices'] {
     if (this.#reachable.size === 0 && this.#common.length === 0) return this.#common;
     const own = new Set(
-      [...podsByNode].flatMap(([node, pods]) => (nodes.has(node) ? pods.flatMap(({ heldDevices = [] }) => heldDevices) : [])),
+      [...podsByNode].flatMap(([node, pods]) => (nodes.has(node) ? pods.flatMap(({ status }) => status.heldDevices ?? []) : [])),
     );
     const pools = [...this.#reachable.values()].map(({ pool }, at): CommonPool => {
       const allocated = held.get(`${pool.driver}/${pool.name}`) ?? [];
@@ -121,7 +121,7 @@ export class KnownDevices {
     const after = new Map<string, NodeDevices>();
     for (const [name, published] of this.#published) {
       if (!nodes.has(name)) continue;
-      const own = new Set((podsByNode.get(name) ?? []).flatMap(({ heldDevices = [] }) => heldDevices));
+      const own = new Set((podsByNode.get(name) ?? []).flatMap(({ status }) => status.heldDevices ?? []));
       const others = published.pools
         .flatMap(({ driver, name: pool }) => held.get(`${driver}/${pool}`) ?? [])
         .filter((one) => !own.has(one));

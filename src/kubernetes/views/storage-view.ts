@@ -65,7 +65,7 @@ class ClaimShapes {
       if (!mountsVolumes(pod)) return pod;
       const rules = evaluateClaims(pod, storage);
       const slots = rules.slots.filter(({ driver }) => driver === AZURE_DISK_DRIVER || csi.limited.has(driver));
-      const inSpec = (pod.disks ?? []).length === 0 ? [] : [AZURE_DISK_DRIVER];
+      const inSpec = pod.mounts.disks.length === 0 ? [] : [AZURE_DISK_DRIVER];
       const drivers = csi.demandingOf([...rules.slots.map(({ driver }) => driver), ...inSpec]);
       return this.#shaped(pod, { ...rules, slots: distinct(slots), drivers });
     });
@@ -106,8 +106,8 @@ interface RulesOnNodes extends ClaimRules {
 }
 
 /** Whether the pod mounts anything that is evaluated here. */
-function mountsVolumes({ claims, disks }: Pick<Pod, 'claims' | 'disks'>): boolean {
-  return claims !== undefined || disks !== undefined;
+function mountsVolumes({ mounts: { claims, disks } }: Pick<Pod, 'mounts'>): boolean {
+  return claims.length + disks.length > 0;
 }
 
 /** Each volume once, by name. */
@@ -272,7 +272,8 @@ const ROOMY_DRIVERS: ReadonlySet<string> = new Set([AZURE_DISK_DRIVER, AZURE_FIL
 
 function keysOf(pod: Pod | undefined): readonly string[] {
   if (pod === undefined || !mounts(pod) || pod.phase === 'Succeeded' || pod.phase === 'Failed') return [];
-  return [...(pod.claims ?? []).map(({ name }) => `${pod.namespace}/${name}`), ...(pod.disks ?? []).map(diskKey)];
+  const { claims, disks } = pod.mounts;
+  return [...claims.map(({ name }) => `${pod.namespace}/${name}`), ...disks.map(diskKey)];
 }
 
 /** No claim can have such a name. */

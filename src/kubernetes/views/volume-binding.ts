@@ -2,6 +2,7 @@
  * What the claims of one pod mean for its placement, after kube-scheduler's VolumeBinding, VolumeZone,
  * VolumeRestrictions and NodeVolumeLimits. Pure: knows claims, volumes and classes, and nodes only by name.
  */
+import type { Pod } from '../../domain/pod.ts';
 import { matchesRequirement, type NodeSelectorTerm } from '../../domain/labels.ts';
 import {
   AZURE_DISK_DRIVER,
@@ -40,14 +41,7 @@ export interface Storage {
   readonly trouble: string | undefined;
 }
 
-export interface Holder {
-  readonly uid: string;
-  readonly namespace: string;
-  readonly name: string;
-  readonly nodeName: string | undefined;
-  readonly claims?: readonly PodClaim[];
-  readonly disks?: readonly string[];
-}
+export type Holder = Pick<Pod, 'uid' | 'namespace' | 'name' | 'nodeName' | 'mounts'>;
 
 /** A volume that takes an attach slot. Several uses of the same name on a node take one slot. */
 export interface Slot {
@@ -68,7 +62,7 @@ export interface ClaimRules {
 const NOTHING: ClaimRules = { places: [], blockers: [], slots: [], counted: 0 };
 
 export function evaluateClaims(pod: Holder, storage: Storage): ClaimRules {
-  const { claims = [], disks = [] } = pod;
+  const { claims, disks } = pod.mounts;
   if (storage.trouble !== undefined) {
     const names = [...claims.map(({ name }) => name), ...disks].join(', ');
     return blocked('volumes cannot be judged', `${claims.length > 0 ? 'claims' : 'disks'} ${names}: ${storage.trouble}`);

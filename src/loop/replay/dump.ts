@@ -12,14 +12,14 @@ import { type Node, UNREMARKABLE } from '../../domain/node.ts';
 import { type NodeGroup, NOTHING_KNOWN } from '../../domain/node-group.ts';
 import { type NodeTemplate, NOTHING_SHOWN } from '../../domain/node-template.ts';
 import { type CloudView, type ClusterView, NOT_WATCHED, NOTHING_REPORTED, type Observation } from '../../domain/observation.ts';
-import { NO_REQUIREMENTS, type Pod, type PodShape } from '../../domain/pod.ts';
+import type { Pod, PodShape } from '../../domain/pod.ts';
 import type { ScaleDownPlan, ScaleUpPlan } from '../../domain/plan.ts';
 import type { Policy } from '../../domain/policy.ts';
+import { storedPod, storedShape, totalPod, totalShape, type StoredPod, type StoredShape } from './stored-pod.ts';
 import { wholePolicy, type StoredPolicy } from './stored-policy.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import type { LoopRecord } from '../../domain/ports/records.ts';
 import { defined } from '../../lib/defined.ts';
-import { NO_VOLUME_RULES, type VolumeRules } from '../../domain/volumes.ts';
 import { withoutDefaults } from '../../lib/without-nulls.ts';
 import { storedForm, withDefaults, type StoredState } from '../../planning/state/stored-state.ts';
 
@@ -59,7 +59,7 @@ export function dumpRecord(record: LoopRecord, names: ResourceNames): string {
     scaleUp: record.scaleUp.map(plainPlan),
     scaleDown: record.scaleDown === undefined ? null : plainPlan(record.scaleDown),
   };
-  const table = [...shapes.keys()].map((shape) => encodeFields(withoutDefaults(shape, NO_REQUIREMENTS), names, undefined));
+  const table = [...shapes.keys()].map((shape) => encodeFields(storedShape(shape), names, undefined));
   return JSON.stringify({ ...body, shapes: table });
 }
 
@@ -85,12 +85,13 @@ export function readDump(text: string, names: ResourceNames): Dump {
 
 /** A dump leaves out what is as usual; it has the sentences of a group's blocks. Earlier versions left out the same. */
 type Stored<Value, Defaults> = Omit<Value, keyof Defaults> & Partial<Value>;
-type StoredShape = Omit<Stored<PodShape, typeof NO_REQUIREMENTS>, 'volumes'> & { readonly volumes?: Partial<VolumeRules> };
 type StoredTemplate = Stored<NodeTemplate, typeof NOTHING_SHOWN>;
 type StoredGroup = Stored<Omit<NodeGroup, 'blocks' | 'template'>, typeof NOTHING_KNOWN> &
   BlockTexts & { readonly template?: StoredTemplate | undefined };
 type StoredObservation = Omit<Observation, 'cloud' | 'cluster'> & {
-  readonly cluster: Stored<Omit<ClusterView, 'nodes' | 'capacity'>, typeof NOT_WATCHED> & {
+  readonly cluster: Stored<Omit<ClusterView, 'nodes' | 'capacity' | 'podsByNode' | 'pendingPods'>, typeof NOT_WATCHED> & {
+    readonly podsByNode: ReadonlyMap<NodeName, readonly StoredPod[]>;
+    readonly pendingPods: readonly StoredPod[];
     readonly nodes: ReadonlyMap<NodeName, Stored<Node, typeof UNREMARKABLE>>;
     readonly capacity?: Partial<CapacityObjects>;
   };
@@ -106,13 +107,13 @@ function storedObservation(observation: Observation): StoredObservation {
   }));
   const nodes = new Map([...cluster.nodes].map(([name, node]) => [name, withoutDefaults(node, UNREMARKABLE)]));
   const { capacity, ...seen } = withoutDefaults(cluster, NOT_WATCHED);
+  const pods = podsWith(cluster, storedPod);
   const objects = capacity === undefined ? {} : { capacity: withoutDefaults(capacity, NO_CAPACITY_OBJECTS) };
-  return { ...observation, cluster: { ...seen, ...objects, nodes }, cloud: { ...withoutDefaults(cloud, NOTHING_REPORTED), groups } };
-}
-
-/** Earlier versions left out the drivers of volumes, too. */
-function totalShape(stored: StoredShape): PodShape {
-  return { ...NO_REQUIREMENTS, ...stored, volumes: { ...NO_VOLUME_RULES, ...stored.volumes } };
+  return {
+    ...observation,
+    cluster: { ...seen, ...objects, ...pods, nodes },
+    cloud: { ...withoutDefaults(cloud, NOTHING_REPORTED), groups },
+  };
 }
 
 function totalObservation(stored: StoredObservation): Observation {
@@ -127,7 +128,18 @@ function totalObservation(stored: StoredObservation): Observation {
   );
   const nodes = new Map([...cluster.nodes].map(([name, node]) => [name, { ...UNREMARKABLE, ...node }]));
   const capacity = { ...NO_CAPACITY_OBJECTS, ...cluster.capacity };
-  return { ...stored, cluster: { ...NOT_WATCHED, ...cluster, capacity, nodes }, cloud: { ...NOTHING_REPORTED, ...cloud, groups } };
+  const pods = podsWith(cluster, totalPod);
+  return { ...stored, cluster: { ...NOT_WATCHED, ...cluster, ...pods, capacity, nodes }, cloud: { ...NOTHING_REPORTED, ...cloud, groups } };
+}
+
+interface PodLists<One> {
+  readonly podsByNode: ReadonlyMap<NodeName, readonly One[]>;
+  readonly pendingPods: readonly One[];
+}
+
+function podsWith<From, To>({ podsByNode, pendingPods }: PodLists<From>, change: (pod: From) => To): PodLists<To> {
+  const byNode = [...podsByNode].map(([node, pods]) => [node, pods.map(change)] as const);
+  return { podsByNode: new Map(byNode), pendingPods: pendingPods.map(change) };
 }
 
 function parse(text: string): Readonly<Record<string, unknown>> {

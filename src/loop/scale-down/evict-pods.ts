@@ -206,7 +206,7 @@ export async function evictInOrder(onNode: PodsToEvict, deps: EvictDeps, signal:
 /** A pod's annotation overrides the policy. Terminating pods need no eviction. */
 function daemonsToEvict({ pods, daemons }: Pick<PodsToEvict, 'pods' | 'daemons'>, policy: DrainPolicy): readonly Pod[] {
   const byPolicy = pods.length > 0 ? policy.evictDaemonPods.fromOccupied : policy.evictDaemonPods.fromEmpty;
-  return daemons.filter((pod) => pod.deletionAtMs === undefined && (pod.daemonEviction ?? byPolicy ?? false));
+  return daemons.filter((pod) => pod.deletionAtMs === undefined && (pod.annotations.daemonEviction ?? byPolicy ?? false));
 }
 
 function plainBands(pods: readonly Pod[], { maxGracefulTerminationMs: capMs }: DrainPolicy): readonly EvictionBand[] {

@@ -136,8 +136,9 @@ export class RoomMaker {
 /** A pod that moves itself still comes back with its size; a pod of a DaemonSet is pending, and not on the node by now; a resize is still deferred there. */
 function waits({ asker: { uid, nodeName }, pods }: RoomMove, onNode: readonly Pod[], cluster: ClusterView): boolean {
   const there = onNode.find((pod) => pod.uid === uid);
-  if (pods.some((pod) => pod.uid === uid)) return there?.resize !== undefined && comesBackWith(there, there.resize.wanted, cluster);
-  if (nodeName !== undefined) return there?.resize?.kind === 'deferred';
+  if (pods.some((pod) => pod.uid === uid))
+    return there?.status.resize !== undefined && comesBackWith(there, there.status.resize.wanted, cluster);
+  if (nodeName !== undefined) return there?.status.resize?.kind === 'deferred';
   return there === undefined && cluster.pendingPods.some((pod) => pod.uid === uid && pod.deletionAtMs === undefined);
 }
 

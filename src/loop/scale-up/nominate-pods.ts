@@ -40,8 +40,8 @@ export function missingNominations({ plan, observation, state }: NominationsInpu
 }
 
 /** Pods of a gang get their places from kube-scheduler together. Pods that exist in plans alone have no status. */
-function isNominable({ unschedulable, injected, holds, nodeName, deletionAtMs, shape }: Pod): boolean {
-  const isReal = unschedulable !== undefined && injected !== true && holds === undefined;
+function isNominable({ unschedulable, origin, nodeName, deletionAtMs, shape }: Pod): boolean {
+  const isReal = unschedulable !== undefined && origin === 'cluster';
   return isReal && nodeName === undefined && deletionAtMs === undefined && shape.gang === undefined;
 }
 

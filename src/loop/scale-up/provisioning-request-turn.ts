@@ -96,7 +96,7 @@ function decideTurn(
 
 /** A conflict, or a plan that failed or was cut short, is no result for the request: it is tried again. */
 function requestOutcome(plan: ScaleUpPlan, increases: readonly IncreaseRecord[]): RequestOutcome {
-  const verdicts = [...plan.verdicts].filter(([pod]) => pod.holds === 'request').map(([, verdict]) => verdict);
+  const verdicts = [...plan.verdicts].filter(([pod]) => pod.origin === 'request').map(([, verdict]) => verdict);
   // If the cluster may not grow, the request remains open, but its status shows it.
   if (verdicts.some(({ kind }) => kind === 'waiting')) return 'unchecked';
   if (verdicts.some(({ kind }) => kind === 'helpless')) return plan.cutShortAfter === undefined ? 'not-found' : 'undecided';

@@ -2,6 +2,7 @@
  * The turn of repacking in a loop: plans the next steps, requests new nodes, and takes both into the memory. Old nodes are removed by the
  * plan of removals, which reads that memory. Must not know how a set is found.
  */
+import { isReservation } from '../../planning/state/assumed-pods.ts';
 import type { IncreaseRecord, RepackReport, ScaleUpRound } from '../../domain/loop-report.ts';
 import type { LoopState } from '../../domain/loop-state.ts';
 import type { Observation } from '../../domain/observation.ts';
@@ -135,7 +136,7 @@ const AT_REST: ReadonlySet<string> = new Set(['helpless', 'ignored']);
 
 function hasComingPods(plan: ScaleUpPlan | undefined): boolean {
   if (plan === undefined) return true;
-  for (const [pod, { kind }] of plan.verdicts) if (pod.holds === undefined && !AT_REST.has(kind)) return true;
+  for (const [pod, { kind }] of plan.verdicts) if (!isReservation(pod) && !AT_REST.has(kind)) return true;
   return false;
 }
 

@@ -1,4 +1,5 @@
 /** Metrics of plans under the Cluster Autoscaler's names: pods, limits, shapes, buffers. */
+import { isReal } from '../../domain/pod.ts';
 import type { LoopReport } from '../../domain/loop-report.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { ScaleUpPlan } from '../../domain/plan.ts';
@@ -15,8 +16,9 @@ const REMEMBERED_SHAPES = 10;
  */
 export function podShapeOverflow(plan: ScaleUpPlan): number {
   const shapes = new Map<string, Set<string>>();
-  for (const [{ controller, shape, injected }, { kind }] of plan.verdicts) {
-    if (injected === true || controller === undefined || (kind !== 'helpless' && kind !== 'waiting')) continue;
+  for (const [pod, { kind }] of plan.verdicts) {
+    const { controller, shape } = pod;
+    if (!isReal(pod) || controller === undefined || (kind !== 'helpless' && kind !== 'waiting')) continue;
     const known = shapes.get(controller.uid);
     if (known === undefined) shapes.set(controller.uid, new Set([shape.key]));
     else known.add(shape.key);

@@ -2,7 +2,7 @@
  * One event on each pod and node that keeps a node from being removed with a value of `karpenter.sh/do-not-disrupt` that cannot be read, so
  * that its owner learns that it protects without end.
  */
-import { isProtectionUnreadable, protectionText, type Protection } from '../../domain/do-not-disrupt.ts';
+import { isProtectionUnreadable, protectionText, type Protection } from '../../domain/annotations.ts';
 import { podName } from '../../domain/ids.ts';
 import type { LoopListener } from '../../domain/loop-report.ts';
 import type { ClusterView } from '../../domain/observation.ts';
@@ -40,8 +40,9 @@ function unreadableOf({ node: name, reason, blocker }: UnremovableNode, cluster:
   }
   if (blocker?.reason !== 'DoNotDisruptAnnotation') return undefined;
   const pod = cluster.podsByNode.get(name)?.find((each) => podName(each) === blocker.pod);
-  if (pod === undefined || !isProtectionUnreadable(pod)) return undefined;
-  return { subject: { kind: 'Pod', namespace: pod.namespace, name: pod.name, uid: pod.uid }, protection: pod };
+  const protection = pod?.annotations.protection;
+  if (pod === undefined || protection === undefined || !isProtectionUnreadable(protection)) return undefined;
+  return { subject: { kind: 'Pod', namespace: pod.namespace, name: pod.name, uid: pod.uid }, protection };
 }
 
 function eventOf(subject: Subject, protection: Protection): AutoscalerEvent {

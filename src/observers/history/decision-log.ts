@@ -2,12 +2,12 @@
  * Decisions that changed something, or that newly found pods that no group helps, as the documents that `explain decision` prints. Must not
  * know who reads them.
  */
+import { isReal, type Pod } from '../../domain/pod.ts';
 import type { HistorySink, StoredDecision } from '../../domain/history.ts';
 import type { InstanceKey, NodeGroupId } from '../../domain/ids.ts';
 import { type AnsweredRecord, answeredRecord, type IncreaseRecord, type LoopReport, type ScaleUpRound } from '../../domain/loop-report.ts';
 import type { IncreaseOutcome } from '../../domain/outcome.ts';
 import { type InstanceRemoval, NOTHING_PLANNED, type ScaleDownPlan, type ScaleUpPlan } from '../../domain/plan.ts';
-import type { Pod } from '../../domain/pod.ts';
 import type { Policy } from '../../domain/policy.ts';
 import { defined } from '../../lib/defined.ts';
 import type { LiveAnswer } from '../../planning/explain/answers/answer.ts';
@@ -118,7 +118,7 @@ export class DecisionLog {
   #logHelpless(report: LoopReport): void {
     const plan = report.rounds.at(-1)?.plan;
     if (plan === undefined) return;
-    const pods = [...plan.verdicts].flatMap(([pod, { kind }]) => (kind === 'helpless' && pod.injected !== true ? [pod] : []));
+    const pods = [...plan.verdicts].flatMap(([pod, { kind }]) => (kind === 'helpless' && isReal(pod) ? [pod] : []));
     const fresh = pods.filter(({ uid }) => !this.#helpless.has(uid));
     this.#helpless = new Set(pods.map(({ uid }) => uid));
     if (fresh.length === 0) return;

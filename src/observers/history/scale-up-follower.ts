@@ -1,4 +1,5 @@
 /** Follows each accepted increase from its decision to the pods on its nodes, and learns how long each stage takes. */
+import { isReal } from '../../domain/pod.ts';
 import {
   type DurationSummary,
   type HistorySink,
@@ -90,7 +91,7 @@ export class ScaleUpFollower {
     const { increase, outcome, atMs: acceptedMs, sentAtMs: atMs, startedAtMs: decidedMs, loopId, decision } = decided;
     if (outcome.kind !== 'accepted') return;
     const { group, from } = increase;
-    const pods = increase.pods.filter(({ injected }) => injected !== true);
+    const pods = increase.pods.filter(isReal);
     // Pods of one burst are alike.
     for (const { unschedulable } of pods.slice(0, MOST_PODS))
       if (unschedulable !== undefined) this.#learn(group, 'decided', decidedMs - unschedulable.sinceMs, decidedMs);

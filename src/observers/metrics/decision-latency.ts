@@ -2,6 +2,7 @@
  * How long pods wait from when they turn unschedulable until the capacity write for them, without the time in which no pool could take them:
  * waits for pools that back off have a series of their own. Must not know how a verdict is reached.
  */
+import { isReal } from '../../domain/pod.ts';
 import type { PodUid } from '../../domain/ids.ts';
 import { type AnsweredRecord, answeredIncreases, type LoopListener, type LoopReport } from '../../domain/loop-report.ts';
 import type { PodVerdict } from '../../domain/reasons.ts';
@@ -40,8 +41,8 @@ function publish(
   { metrics, nowMs }: PublishOptions,
 ): void {
   if (outcome.kind !== 'accepted') return;
-  for (const { uid, unschedulable, injected } of increase.pods) {
-    if (unschedulable === undefined || injected === true) continue;
+  for (const { uid, unschedulable } of increase.pods.filter(isReal)) {
+    if (unschedulable === undefined) continue;
     const waits = waitsOf(blocked.get(uid), nowMs);
     const waitedMs = [...waits.values()].reduce((sum, ms) => sum + ms, 0);
     metrics.podsToDecision.observe(Math.max(0, Math.max(nowMs, atMs) - unschedulable.sinceMs - waitedMs) / 1000);

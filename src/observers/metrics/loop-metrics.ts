@@ -2,6 +2,7 @@
  * The gauges of one loop, under the autoscaler's own metric names. Series of groups and states that no longer exist are
  * removed. Must not know the Cluster Autoscaler's metric names.
  */
+import { isReal } from '../../domain/pod.ts';
 import { pausesOf } from '../../domain/group-blocks.ts';
 import type { NodeGroupId } from '../../domain/ids.ts';
 import type { LoopGauges, LoopListener } from '../../domain/loop-report.ts';
@@ -109,7 +110,7 @@ export function publishVerdicts(plan: ScaleUpPlan, nowMs: number, metrics: Metri
   const pods = new Map<PodVerdict, number>();
   const oldest = new Map<PodVerdict, number>();
   for (const [pod, verdict] of plan.verdicts) {
-    if (pod.injected === true) continue;
+    if (!isReal(pod)) continue;
     pods.set(verdict, (pods.get(verdict) ?? 0) + 1);
     if (pod.unschedulable !== undefined) oldest.set(verdict, Math.min(oldest.get(verdict) ?? nowMs, pod.unschedulable.sinceMs));
   }

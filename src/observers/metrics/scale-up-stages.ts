@@ -2,6 +2,7 @@
  * How long each stage of a scale-up takes, from the pending pod to the bound pod. Must not know how an increase is planned or written, nor
  * which instances come of it: the loop says so.
  */
+import { isReal } from '../../domain/pod.ts';
 import type { InstanceKey, NodeGroupId, PodUid } from '../../domain/ids.ts';
 import type { InstanceStages } from '../../domain/loop-state.ts';
 import type { Observation } from '../../domain/observation.ts';
@@ -50,8 +51,8 @@ class StageTimes {
     if (outcome.kind !== 'accepted') return;
     const { group } = increase;
     this.#observe(group, 'written', atMs - plannedMs);
-    for (const { uid, unschedulable, injected } of increase.pods) {
-      if (unschedulable === undefined || injected === true || this.#pods.has(uid)) continue;
+    for (const { uid, unschedulable } of increase.pods.filter(isReal)) {
+      if (unschedulable === undefined || this.#pods.has(uid)) continue;
       this.#observe(group, 'planned', plannedMs - unschedulable.sinceMs);
       this.#pods.set(uid, { sinceMs: unschedulable.sinceMs, increasedMs: atMs });
     }

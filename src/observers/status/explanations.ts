@@ -2,8 +2,8 @@
  * Why pods are pending and nodes are not removed, in a few lines for the status: the largest groups, at most ten of each and a number of
  * bytes, and how many more there are. Pure.
  */
+import { isReal, type Pod } from '../../domain/pod.ts';
 import type { LoopReport } from '../../domain/loop-report.ts';
-import type { Pod } from '../../domain/pod.ts';
 import type { StatusValue } from '../../domain/ports/records.ts';
 import type { PodVerdict } from '../../domain/reasons.ts';
 import { compareText } from '../../lib/comparison.ts';
@@ -84,7 +84,7 @@ function pendingClasses(verdicts: ReadonlyMap<Pod, PodVerdict>): readonly Pendin
   const classes = new Map<string, { readonly pods: Pod[]; readonly decisive: PodVerdict }>();
   const numbers = new Map<PodVerdict, number>();
   for (const [pod, decisive] of verdicts) {
-    if (pod.injected === true) continue;
+    if (!isReal(pod)) continue;
     if (!numbers.has(decisive)) numbers.set(decisive, numbers.size);
     const key = `${ownerName(pod)} ${decisive.kind === 'helpless' ? numbers.get(decisive) : decisive.kind}`;
     const known = classes.get(key) ?? { pods: [], decisive };

@@ -3,6 +3,8 @@
  * they are never evicted, and their owners get no events about them. Upstream `processors/capacitybuffer`. Pure. Must not know plans or
  * node groups.
  */
+import { NO_ANNOTATIONS, type PodAnnotations } from '../../domain/annotations.ts';
+import { ORDINARY_POD, type Pod, type PodShape } from '../../domain/pod.ts';
 import {
   type CapacityBuffer,
   type CapacityObjects,
@@ -12,7 +14,6 @@ import {
   workloadKey,
 } from '../../domain/capacity-objects.ts';
 import { MAX_CLUSTER_PODS, wholeNumberUpTo } from '../../domain/platform-limits.ts';
-import type { PodShape, Pod } from '../../domain/pod.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import { defined } from '../../lib/defined.ts';
 
@@ -154,7 +155,7 @@ export function bufferPods(buffers: readonly ReadyBuffer[], nowMs: number, most 
     // guard: no more pods are made for buffers than may be planned
     const count = Math.min(replicas, most - pods.length);
     for (let at = 0; at < count; at++)
-      pods.push(virtualPod(ref, { name: `${podName}-${at}`, uid: `${ref.uid}-${at}`, shape, holds: 'buffer', nowMs }));
+      pods.push(virtualPod(ref, { name: `${podName}-${at}`, uid: `${ref.uid}-${at}`, shape, origin: 'buffer', nowMs }));
   }
   return pods;
 }
@@ -163,36 +164,28 @@ interface VirtualPodOptions {
   readonly name: string;
   readonly uid: string;
   readonly shape: PodShape;
-  readonly holds: NonNullable<Pod['holds']>;
+  readonly origin: Exclude<Pod['origin'], 'cluster' | 'expected'>;
   readonly nowMs: number;
 }
 
+const MOVABLE: PodAnnotations = { ...NO_ANNOTATIONS, safeToEvict: 'true' };
+
 /** A pod that stands for room of a capacity object. */
 export function virtualPod({ kind, namespace, name: owner, uid: ownerUid }: BufferOwner, options: VirtualPodOptions): Pod {
-  const { name, uid, shape, holds, nowMs } = options;
+  const { name, uid, shape, origin, nowMs } = options;
   return {
+    ...ORDINARY_POD,
     uid,
     namespace,
     name,
     shape,
-    nodeName: undefined,
-    nominatedNodeName: undefined,
     phase: 'Pending',
     createdAtMs: nowMs,
-    deletionAtMs: undefined,
     terminationGraceMs: 0,
-    restartPolicy: 'Always',
     controller: { kind, name: owner, uid: ownerUid },
     unschedulable: { sinceMs: nowMs, message: '' },
-    injected: true,
-    holds,
-    mirror: false,
-    daemonSet: false,
-    safeToEvict: 'true',
-    safeToEvictVolumes: [],
-    doNotDisrupt: false,
-    localVolumes: [],
-    scaleUpDelayMs: undefined,
+    origin,
+    annotations: MOVABLE,
     ready: false,
   };
 }

@@ -64,7 +64,7 @@ export function requestPods(
   request: ProvisioningRequest,
   objects: CapacityObjects,
   nowMs: number,
-  holds: 'request' | 'booking' = 'request',
+  origin: 'request' | 'booking' = 'request',
 ) {
   const pods: Pod[] = [];
   for (const [at, { podTemplate, count }] of request.podSets.entries()) {
@@ -72,7 +72,7 @@ export function requestPods(
     if (template === undefined) return undefined;
     for (let index = 0; index < count; index++) {
       const name = `${request.ref.name}-${at}-${index}`;
-      pods.push(virtualPod(request.ref, { name, uid: `${request.ref.uid}-${at}-${index}`, shape: template.shape, holds, nowMs }));
+      pods.push(virtualPod(request.ref, { name, uid: `${request.ref.uid}-${at}-${index}`, shape: template.shape, origin, nowMs }));
     }
   }
   return pods;
@@ -118,8 +118,9 @@ function consumersByRequest({ podsByNode }: ClusterView): ReadonlyMap<string, re
   const byRequest = new Map<string, Pod[]>();
   for (const pods of podsByNode.values()) {
     for (const pod of pods) {
-      if (pod.consumes === undefined) continue;
-      const place = `${pod.namespace}/${pod.consumes}`;
+      const { consumes } = pod.annotations;
+      if (consumes === undefined) continue;
+      const place = `${pod.namespace}/${consumes}`;
       byRequest.set(place, [...(byRequest.get(place) ?? []), pod]);
     }
   }

@@ -3,7 +3,7 @@
  * Cluster Autoscaler, since alerts and searches match on them. Must not know plans or groups.
  */
 import { EVICTION_WAVE } from '../state/stockouts.ts';
-import { MIN_ON_DEMAND_ANNOTATION } from '../../domain/pod.ts';
+import { MIN_ON_DEMAND_ANNOTATION } from '../../domain/annotations.ts';
 import { MISSING_LABEL, type ClusterLimit, type FitReason, type GangShortfall, type SkipReason } from '../../domain/reasons.ts';
 import { isAttachResource } from '../../domain/resources.ts';
 import { describeDifference } from './template-differences.ts';

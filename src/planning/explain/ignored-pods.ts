@@ -15,7 +15,7 @@ function describeIgnored(reason: IgnoredPodReason, pod: Pod, policy: ScaleUpPoli
   switch (reason) {
     case 'not-unschedulable':
       if (pod.deletionAtMs !== undefined) return 'it is being deleted';
-      return pod.unseen === true
+      return pod.status.unseen
         ? 'kube-scheduler has not tried it yet, or a scheduling gate holds it (spec.schedulingGates)'
         : 'kube-scheduler does not try it: a scheduling gate holds it (spec.schedulingGates) until its controller removes the gate';
     case 'nominated':
@@ -31,6 +31,6 @@ function describeIgnored(reason: IgnoredPodReason, pod: Pod, policy: ScaleUpPoli
     case 'gang-incomplete':
       return `fewer pods of its ${shape.gang ?? 'group'} exist than must start together`;
     case 'consumes-request':
-      return `it uses the capacity of ProvisioningRequest ${pod.consumes ?? ''}`;
+      return `it uses the capacity of ProvisioningRequest ${pod.annotations.consumes ?? ''}`;
   }
 }

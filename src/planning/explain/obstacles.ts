@@ -2,7 +2,7 @@
  * One reason against a pod on a new node in words and numbers, with both sides of each comparison. No such text contains a
  * semicolon: it separates the reasons of one pool.
  */
-import { MIN_ON_DEMAND_ANNOTATION } from '../../domain/pod.ts';
+import { MIN_ON_DEMAND_ANNOTATION } from '../../domain/annotations.ts';
 import type { FitReason, LabelGap } from '../../domain/reasons.ts';
 import { MISSING_LABEL } from '../../domain/reasons.ts';
 import { isAttachResource } from '../../domain/resources.ts';

@@ -1,7 +1,7 @@
 /** Events of a scale-up, made from plan rows and outcomes, in the words of the Cluster Autoscaler's events. Pure. */
+import { isReal, type Pod } from '../../domain/pod.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { Increase, ScaleUpPlan } from '../../domain/plan.ts';
-import type { Pod } from '../../domain/pod.ts';
 import { membershipOf, type PodGroups } from '../../domain/workloads.ts';
 import type { GangShortfall, PodVerdict } from '../../domain/reasons.ts';
 import type { AutoscalerEvent, EventVerdict } from '../../domain/ports/records.ts';
@@ -45,7 +45,7 @@ export function* podsWithoutScaleUpEvents({ plan, ...input }: UnhelpedPodsInput)
   const events: AutoscalerEvent[] = [];
   const told = new Set<PodVerdict>();
   const describe = ([pod, verdict]: readonly [Pod, PodVerdict]): void => {
-    if (verdict.kind !== 'helpless' || pod.injected === true || told.has(verdict)) return;
+    if (verdict.kind !== 'helpless' || !isReal(pod) || told.has(verdict)) return;
     const { text, identity } = why(verdict);
     if (verdict.gang !== undefined) {
       // guard: what keeps a group of pods from starting is said once
@@ -66,7 +66,7 @@ export function buffersWithoutScaleUpEvents({ plan, ...input }: UnhelpedPodsInpu
   for (const [pod, verdict] of plan.verdicts) {
     const uid = pod.controller?.uid ?? '';
     // guard: headroom that finds no place is no event
-    if (pod.holds !== 'buffer' || isHeadroom(pod) || verdict.kind !== 'helpless' || first.has(uid)) continue;
+    if (pod.origin !== 'buffer' || isHeadroom(pod) || verdict.kind !== 'helpless' || first.has(uid)) continue;
     first.set(uid, bufferEvent(pod, 'NotTriggerScaleUp', `capacity buffer didn't trigger scale-up: ${why(verdict).text}`));
   }
   return [...first.values()];
@@ -145,11 +145,11 @@ export function increaseEvents(
   const { increase, outcome } = record;
   const step = describeIncrease(increase, group);
   if (outcome.kind === 'accepted') {
-    const real = increase.pods.filter((pod) => pod.injected !== true);
+    const real = increase.pods.filter(isReal);
     const describe = (pod: Pod): string => `pod triggered scale-up: [{${step}}]${describeMembership(pod, podGroups)}`;
     // guard: a pod of a group that is placed as a whole says how it is planned
     const pods = real.map((pod) => podEvent(pod, 'TriggeredScaleUp', describe(pod)));
-    const buffers = new Map(increase.pods.filter(({ holds }) => holds === 'buffer').map((pod) => [pod.controller?.uid, pod]));
+    const buffers = new Map(increase.pods.filter(({ origin }) => origin === 'buffer').map((pod) => [pod.controller?.uid, pod]));
     const asking = [...buffers.values()].map((pod) =>
       isHeadroom(pod)
         ? statusEvent(namespace, 'Normal', 'HeadroomRequested', `${roomOwner(pod)} triggered scale-up: [{${step}}]`)

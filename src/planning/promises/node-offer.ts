@@ -3,9 +3,8 @@
  * Must not know why it is asked, nor what follows from it.
  * Idea: broken promise.
  */
-import { NO_DEVICE_RULES } from '../../domain/devices.ts';
+import { type DevicePool, NO_DEVICE_RULES } from '../../domain/devices.ts';
 import { NO_VOLUME_RULES } from '../../domain/volumes.ts';
-import type { DevicePool } from '../../domain/devices.ts';
 import type { Node } from '../../domain/node.ts';
 import type { TemplateDifference } from '../../domain/node-template.ts';
 import type { Pod, PodShape } from '../../domain/pod.ts';

@@ -111,7 +111,7 @@ export class BudgetLedger {
    */
   exhaustedBudget(pods: readonly Pod[]): UsedBudget | undefined {
     if (this.#context.inSequence) return undefined;
-    const counted = pods.filter(({ safeToEvict }) => safeToEvict !== 'true');
+    const counted = pods.filter(({ annotations }) => annotations.safeToEvict !== 'true');
     const found = [...this.#count(counted)].find(([budget, count]) => !(count <= this.#leftOf(budget) || this.#isUntouched(budget)));
     const [budget, needed] = found ?? [];
     const pod = counted.find((one) => budget !== undefined && this.#context.budgetsOf(one).includes(budget));

@@ -32,8 +32,8 @@ const PRECISION = 1e6;
  */
 export function disruptionCost(pods: readonly Pod[], nowMs: number): number {
   const sum = pods.reduce((total, pod) => {
-    const weight = (pod.shape.priority ?? 0) + (pod.deletionCost ?? 0);
-    return total + Math.max(MIN_POD_COST, 1 + weight / WORTH_ONE_POD) + ageCost(nowMs - (pod.restartedAtMs ?? pod.createdAtMs));
+    const weight = (pod.shape.priority ?? 0) + pod.annotations.deletionCost;
+    return total + Math.max(MIN_POD_COST, 1 + weight / WORTH_ONE_POD) + ageCost(nowMs - (pod.status.restartedAtMs ?? pod.createdAtMs));
   }, 0);
   return Math.round(sum * PRECISION) / PRECISION;
 }

@@ -75,14 +75,14 @@ export function deviceUtilization(node: Node, pods: readonly Pod[], devices: rea
 export function unknownDeviceUse(node: Node, pods: readonly Pod[]): string | undefined {
   const [pool] = node.devices.incomplete;
   if (pool !== undefined) return `device pool ${pool} is incomplete`;
-  const waiting = pods.find(({ shape, heldDevices }) => heldDevices === undefined && shape.devices.claims.length > 0);
+  const waiting = pods.find(({ shape, status }) => status.heldDevices === undefined && shape.devices.claims.length > 0);
   return waiting === undefined ? undefined : `pod ${podName(waiting)} has device claims without allocated devices`;
 }
 
 /** The share of the fullest pool, 0 to 1; undefined if drivers publish no devices of the node. Admin access does not count. */
 export function claimUtilization({ devices }: Node, pods: readonly Pod[]): number | undefined {
   if (devices.pools.length === 0) return undefined;
-  const held = Map.groupBy([...devices.held, ...pods.flatMap(({ heldDevices = [] }) => heldDevices)], heldDeviceId);
+  const held = Map.groupBy([...devices.held, ...pods.flatMap(({ status }) => status.heldDevices ?? [])], heldDeviceId);
   return Math.max(...devices.pools.map((pool) => poolUtilization(pool, held)));
 }
 

@@ -3,15 +3,14 @@
  * not remember, such as those of an earlier process, are explained by a plan as if they had not been requested: if that plan requests no
  * more than is on its way, they are for its pods. Must not know how pods are packed.
  */
+import { isReal, type Pod } from '../../domain/pod.ts';
 import type { NodeGroupId, NodeName, PodUid } from '../../domain/ids.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { ClusterView, CloudView } from '../../domain/observation.ts';
 import type { ScaleUpPlan } from '../../domain/plan.ts';
-import type { Pod } from '../../domain/pod.ts';
 import type { SlicedWork } from '../../lib/slices.ts';
 import { awaitedPods } from '../state/accepted-increases.ts';
 import { ownIncreases, withoutAwaited } from '../state/increases/increase-records.ts';
-import { isOnlyPlanned } from '../state/increases/pods-of-increases.ts';
 import type { UpcomingGroupNodes } from './groups/existing-capacity.ts';
 import { variantsForPods } from './groups/template-node.ts';
 import { groupPods } from './pods/equivalence-groups.ts';
@@ -48,9 +47,7 @@ function podsToLookAt(upcoming: readonly UpcomingGroupNodes[], pods: readonly Po
   } of upcoming) {
     if (fresh.length === 0) continue;
     const readyMs = fresh.reduce((latest, name) => Math.max(latest, nodes.get(name)?.readiness.sinceMs ?? 0), 0);
-    const earlier = pods.filter(
-      (pod) => !awaited.has(pod.uid) && (isOnlyPlanned(pod) || (pod.unschedulable?.sinceMs ?? Infinity) < readyMs),
-    );
+    const earlier = pods.filter((pod) => !awaited.has(pod.uid) && (!isReal(pod) || (pod.unschedulable?.sinceMs ?? Infinity) < readyMs));
     for (const group of groupPods(earlier, new Map())) {
       if (variantsForPods(group, template) === 0) continue;
       for (const { uid } of group.pods) awaited.set(uid, template.group.id);

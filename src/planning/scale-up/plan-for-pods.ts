@@ -63,7 +63,7 @@ export function* planForPods(input: ScaleUpInput, toPlan: PodsToPlan): SlicedWor
 /** Buffers are the second part, unless they are packed together with the others. */
 function splitBuffers(pods: readonly Pod[], buffersLast: boolean | undefined): readonly [others: readonly Pod[], buffers: readonly Pod[]] {
   if (buffersLast !== true) return [pods, []];
-  return [pods.filter(({ holds }) => holds !== 'buffer'), pods.filter(({ holds }) => holds === 'buffer')];
+  return [pods.filter(({ origin }) => origin !== 'buffer'), pods.filter(({ origin }) => origin === 'buffer')];
 }
 
 function* planOnce(input: ScaleUpInput, toPlan: PodsToPlan): SlicedWork<DecidedPlan> {

@@ -105,7 +105,7 @@ function sortPendingPods(input: Pick<ScaleUpInput, 'observation' | 'state' | 'po
   const ignored = new Map<Pod, PodVerdict>();
   const gpus = gpuIndexes(names);
   for (const pod of observation.cluster.pendingPods) {
-    const consumes = policy.capacity.requests && pod.consumes !== undefined;
+    const consumes = policy.capacity.requests && pod.annotations.consumes !== undefined;
     const reason = consumes ? 'consumes-request' : reasonToIgnore(pod, input, gpus);
     if (reason === undefined) pods.push(pod);
     else ignored.set(pod, { kind: 'ignored', reason });

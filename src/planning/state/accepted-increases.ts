@@ -3,18 +3,17 @@
  * until their nodes have joined and kube-scheduler had time to look at the pods again.
  * Idea: increase.
  */
+import { isReal, type Pod } from '../../domain/pod.ts';
 import type { NodeGroupId, PodUid } from '../../domain/ids.ts';
 import type { AcceptedIncrease, FollowedInstances, LoopState } from '../../domain/loop-state.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { Node } from '../../domain/node.ts';
 import type { Observation } from '../../domain/observation.ts';
-import type { Pod } from '../../domain/pod.ts';
 import { optionsOf, type Policy } from '../../domain/policy.ts';
 import { membershipFacts } from '../facts/instance-facts.ts';
 import { inFlight, isOwn } from './increases/increase-records.ts';
 import {
   firstAskedTimes,
-  isOnlyPlanned,
   onlyPods,
   podsByClass,
   withCreatedPods,
@@ -50,8 +49,8 @@ export function rememberAccepted(
   },
   nowMs: number,
 ): LoopState['increases'] {
-  const real = increase.pods.filter((pod) => pod.injected !== true && pod.holds === undefined);
-  const planned = increase.pods.filter(isOnlyPlanned).map(({ uid }) => uid);
+  const real = increase.pods.filter(isReal);
+  const planned = increase.pods.filter((pod) => !isReal(pod)).map(({ uid }) => uid);
   const moved = new Set([...planned, ...real.map(({ uid }) => uid)]);
   const askedBefore = firstAskedTimes(increases.get(increase.group) ?? []);
   const earlier = [...increases].map(([group, entries]) => [group, entries.map((entry) => withoutPods(entry, moved))] as const);

@@ -4,12 +4,12 @@
  * their successors need a place that is not known yet. Pure.
  * Idea: assumed pod.
  */
+import { isReal, type Pod } from '../../domain/pod.ts';
 import type { NodeName } from '../../domain/ids.ts';
 import type { LoopState } from '../../domain/loop-state.ts';
 import type { Node } from '../../domain/node.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { AssumedPod, Increase, ScaleUpPlan } from '../../domain/plan.ts';
-import type { Pod } from '../../domain/pod.ts';
 import { refusedByCordon, refusedByTaints } from '../../scheduling/predicates/node-gates.ts';
 import { isLongTerminating } from '../../scheduling/drainability/drain-rules.ts';
 import type { SlicedWork } from '../../lib/slices.ts';
@@ -52,7 +52,7 @@ export function nominatedPods(input: Nominations): readonly AssumedPod[] {
 
 /** Pending pods with a node that they fit on. kube-scheduler is about to bind them, so their nodes are no longer empty. */
 export function arrivingPods(plan: Pick<ScaleUpPlan, 'verdicts'>): readonly AssumedPod[] {
-  return placedPods(plan).filter(({ pod }) => pod.nodeName === undefined && pod.injected !== true && !isReservation(pod));
+  return placedPods(plan).filter(({ pod }) => pod.nodeName === undefined && isReal(pod));
 }
 
 /** Reserved room on present nodes. On nodes to come it keeps nothing that could be removed. */
@@ -65,8 +65,8 @@ function placedPods({ verdicts }: Pick<ScaleUpPlan, 'verdicts'>): readonly Assum
 }
 
 /** Whether the pod stands for reserved room only. A drain ignores such pods. */
-export function isReservation({ holds }: Pod): boolean {
-  return holds !== undefined;
+export function isReservation({ origin }: Pod): boolean {
+  return origin !== 'cluster' && origin !== 'expected';
 }
 
 /** The kind of the owner of pods of headroom. No object of the cluster has it. */
@@ -75,8 +75,8 @@ export const HEADROOM = 'Headroom';
 const CLUSTER = 'cluster';
 
 /** Whether the pod stands for room that a setting keeps free. */
-export function isHeadroom({ holds, controller }: Pick<Pod, 'holds' | 'controller'>): boolean {
-  return holds === 'buffer' && controller?.kind === HEADROOM;
+export function isHeadroom({ origin, controller }: Pick<Pod, 'origin' | 'controller'>): boolean {
+  return origin === 'buffer' && controller?.kind === HEADROOM;
 }
 
 /** The uid of the owner of these pods. No uid of an object has this form. */

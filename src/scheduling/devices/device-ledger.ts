@@ -114,7 +114,7 @@ export class DeviceLedger {
   /** A pod that is placed where its claims cannot be filled takes nothing: the caller knows more than the ledger. */
   allocateFor(slot: number, pod: Pod): void {
     const seat = this.#seats.get(slot);
-    if (seat === undefined || (pod.heldDevices === undefined && pod.shape.devices.claims.length === 0)) return;
+    if (seat === undefined || (pod.status.heldDevices === undefined && pod.shape.devices.claims.length === 0)) return;
     this.restorePod(slot, pod, this.#devicesFor(slot, seat, pod));
   }
 
@@ -216,7 +216,8 @@ export class DeviceLedger {
   }
 
   #devicesFor(slot: number, seat: DeviceSeat, pod: Pod): PodDevices {
-    if (pod.heldDevices !== undefined && pod.nodeName === seat.node.name) return { own: takenById(pod.heldDevices, seat.list), shared: [] };
+    const { heldDevices } = pod.status;
+    if (heldDevices !== undefined && pod.nodeName === seat.node.name) return { own: takenById(heldDevices, seat.list), shared: [] };
     const rules = pod.shape.devices;
     const open = this.#openAt(rules, slot);
     const picks = open === undefined ? undefined : allocateDevices(this.#allocationInput(seat, open));

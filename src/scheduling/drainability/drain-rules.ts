@@ -1,6 +1,7 @@
-import { hasProtectionEnded, protectionText } from '../../domain/do-not-disrupt.ts';
+import { hasProtectionEnded, protectionText, type Protection } from '../../domain/annotations.ts';
 import type { Pod } from '../../domain/pod.ts';
 import { isBuiltInDaemonSet, isOwnerKind, ownerKey, ownerOf, type DisruptionBudget } from '../../domain/workloads.ts';
+import { defined } from '../../lib/defined.ts';
 import { type DrainRule, blockVerdict, type DrainContext, type DrainVerdict } from './drain-rule.ts';
 
 export const daemonSetPod: DrainRule = (pod) => (pod.daemonSet ? { kind: 'daemon-set' } : undefined);
@@ -15,14 +16,16 @@ export const expendable: DrainRule = (pod, { policy, nowMs }) =>
 /** If `cutoff` is undefined, no pod is expendable. Without `nowMs`, the answer does not depend on the time: a protection that ends counts. */
 export function isExpendable(pod: Pod, cutoff: number | undefined, nowMs = Number.NEGATIVE_INFINITY): boolean {
   const { priority } = pod.shape;
+  const { safeToEvict: answer } = pod.annotations;
   if (cutoff === undefined || priority === undefined || priority >= cutoff) return false;
-  return !isProtected(pod, nowMs) && pod.safeToEvict !== 'false' && pod.safeToEvict !== 'on-completion';
+  return protectionAt(pod, nowMs) === undefined && answer !== 'false' && answer !== 'on-completion';
 }
 
 /** Data on the node's disk is lost with it, unless the owner lists the volume as safe to lose. */
 export const localStorage: DrainRule = (pod, { policy }) => {
   if (!policy.skipNodesWithLocalStorage) return undefined;
-  const lost = pod.localVolumes.find((volume) => !pod.safeToEvictVolumes.includes(volume.name));
+  const { mounts, annotations } = pod;
+  const lost = mounts.localVolumes.find(({ name }) => !annotations.safeToEvictVolumes.includes(name));
   return lost === undefined ? undefined : blockVerdict('LocalStorageRequested', `${lost.kind} volume ${lost.name}`);
 };
 
@@ -42,16 +45,17 @@ export const mirrorPod: DrainRule = (pod) => (pod.mirror ? { kind: 'skip' } : un
 
 /** `safe-to-evict: "false"`, or Karpenter's `do-not-disrupt`, which many workloads have. */
 export const notSafeToEvict: DrainRule = (pod, { nowMs }) => {
-  if (pod.safeToEvict === 'false')
+  if (pod.annotations.safeToEvict === 'false')
     return blockVerdict('NotSafeToEvictAnnotation', 'cluster-autoscaler.kubernetes.io/safe-to-evict: "false"');
-  if (!isProtected(pod, nowMs)) return undefined;
-  const verdict = { kind: 'block', reason: 'DoNotDisruptAnnotation', detail: protectionText(pod), passing: false } as const;
-  return pod.protectedUntilMs === undefined ? verdict : { ...verdict, untilMs: pod.protectedUntilMs };
+  const protection = protectionAt(pod, nowMs);
+  if (protection === undefined) return undefined;
+  const verdict = { kind: 'block', reason: 'DoNotDisruptAnnotation', detail: protectionText(protection), passing: false } as const;
+  return { ...verdict, ...defined({ untilMs: protection.protectedUntilMs }) };
 };
 
-function isProtected(pod: Pod, nowMs: number): boolean {
+function protectionAt({ annotations: { protection } }: Pod, nowMs: number): Protection | undefined {
   // guard: a pod is protected for the time that its annotation states
-  return pod.doNotDisrupt && !hasProtectionEnded(pod, nowMs);
+  return protection === undefined || hasProtectionEnded(protection, nowMs) ? undefined : protection;
 }
 
 /**
@@ -72,7 +76,8 @@ export const gangMinimum: DrainRule = (pod, { gangs }) => {
   return blockVerdict('GangMinimum', `${counts}; ${rule}`);
 };
 
-export const onCompletion: DrainRule = (pod) => (pod.safeToEvict === 'on-completion' ? { kind: 'wait-for-completion' } : undefined);
+export const onCompletion: DrainRule = (pod) =>
+  pod.annotations.safeToEvict === 'on-completion' ? { kind: 'wait-for-completion' } : undefined;
 
 /**
  * A bare pod is not recreated. Neither, possibly, is one of an unknown kind of controller. As in the Cluster Autoscaler the kind decides:
@@ -90,7 +95,7 @@ export const replicated: DrainRule = (pod, { policy }) => {
  * node's other pods again and again, and then be undone.
  */
 export const safeToEvict: DrainRule = (pod, context) => {
-  if (pod.safeToEvict !== 'true') return undefined;
+  if (pod.annotations.safeToEvict !== 'true') return undefined;
   const byBudget = disruptionBudget(pod, context);
   // guard: safe-to-evict does not pass a budget that never allows a disruption
   return byBudget?.kind === 'block' && !byBudget.passing ? byBudget : { kind: 'move' };

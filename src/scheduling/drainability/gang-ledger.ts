@@ -57,7 +57,7 @@ export class GangLedger {
   ): readonly { readonly gang: Gang; readonly pod: Pod; readonly own: number; readonly nodes: ReadonlySet<NodeName> }[] {
     const groups = new Map<string, { gang: Gang; pod: Pod; own: number; nodes: Set<NodeName> }>();
     for (const pod of pods) {
-      const gang = pod.safeToEvict === 'true' ? undefined : this.#gangs?.gangOf(pod);
+      const gang = pod.annotations.safeToEvict === 'true' ? undefined : this.#gangs?.gangOf(pod);
       if (gang === undefined || pod.nodeName === undefined) continue;
       const known = groups.get(gang.id) ?? { gang, pod, own: 0, nodes: new Set() };
       known.own += 1;

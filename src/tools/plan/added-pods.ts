@@ -98,8 +98,8 @@ function replicasOf(workload: Workload, reader: ObjectReader, taken: Set<string>
   );
   const templates = kind === 'StatefulSet' ? (spec.volumeClaimTemplates ?? []) : [];
   return freeNames(metadata.name, { namespace, count: replicas }, taken).map((name) => {
-    const claims = [...(first.claims ?? []), ...templates.map((template) => claimFrom(template, { namespace, name }, reader))];
-    return { ...first, name, uid: `${owner.uid}/${name}`, ...(claims.length === 0 ? {} : { claims }) };
+    const claims = [...first.mounts.claims, ...templates.map((template) => claimFrom(template, { namespace, name }, reader))];
+    return { ...first, name, uid: `${owner.uid}/${name}`, mounts: { ...first.mounts, claims } };
   });
 }
 
@@ -137,7 +137,7 @@ function claimFrom(
   { storage }: ObjectReader,
 ): PodClaim {
   const name = `${metadata.name}-${pod.name}`;
-  return storage.hasClaim(`${pod.namespace}/${name}`) ? { name } : { name, ephemeral: claimWish(spec) };
+  return storage.hasClaim(`${pod.namespace}/${name}`) ? { name, ephemeral: undefined } : { name, ephemeral: claimWish(spec) };
 }
 
 function withoutNode(json: PodJson): PodJson {

@@ -1,4 +1,5 @@
 /** Reads one pod of a file: what the API server and the scheduler would have set in a manifest is set here. */
+import type { PodAnnotations } from '../../domain/annotations.ts';
 import { podName } from '../../domain/ids.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { PodJson, PodSpecJson } from '../../kubernetes/api/core-json.ts';
@@ -26,13 +27,21 @@ export function isUnranked({ spec = {} }: PodJson, { priorities }: Pick<PodReade
   return priority === undefined && priorityClassName !== undefined && !priorities.has(priorityClassName);
 }
 
+function withoutDelay(annotations: PodAnnotations): PodAnnotations {
+  return annotations.scaleUpDelayMs === 0 ? annotations : { ...annotations, scaleUpDelayMs: 0 };
+}
+
 /**
  * Reads one pod. A file has no history: a pod without a scheduler's verdict counts as unschedulable (if it fits, the plan
  * shows where), and a pod's own scale-up delay counts as over.
  */
 export function readPod(json: PodJson, reader: PodReader): Pod {
   const projected = projectPod(withServerDefaults(json, reader), reader.pods);
-  const pod = { ...projected, uid: projected.uid === '' ? podName(projected) : projected.uid, scaleUpDelayMs: undefined };
+  const pod = {
+    ...projected,
+    uid: projected.uid === '' ? podName(projected) : projected.uid,
+    annotations: withoutDelay(projected.annotations),
+  };
   if (pod.nodeName !== undefined) return pod;
   if (isGated(json)) return { ...pod, unschedulable: undefined };
   if (hasSchedulerVerdict(json)) return pod;

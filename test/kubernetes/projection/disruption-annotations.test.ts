@@ -25,14 +25,14 @@ describe('annotations of a pod', () => {
   const EVICT = 'cluster-autoscaler.kubernetes.io/enable-ds-eviction';
   const COST = 'controller.kubernetes.io/pod-deletion-cost';
   it.each([
-    ['nothing said', {}, undefined, undefined],
-    ['eviction wanted', { [EVICT]: 'true' }, true, undefined],
-    ['any other word opts out', { [EVICT]: 'yes' }, false, undefined],
+    ['nothing said', {}, undefined, 0],
+    ['eviction wanted', { [EVICT]: 'true' }, true, 0],
+    ['any other word opts out', { [EVICT]: 'yes' }, false, 0],
     ['a cost', { [COST]: '-100' }, undefined, -100],
-    ['what is no integer counts as not set', { [COST]: '007' }, undefined, undefined],
+    ['what is no integer counts as not set', { [COST]: '007' }, undefined, 0],
   ])('%s', (_name, annotations, daemonEviction, deletionCost) => {
     const pod = projectPod({ metadata: { name: 'p', annotations } }, createPodProjection(new ResourceNames()));
-    expect([pod.daemonEviction, pod.deletionCost]).toEqual([daemonEviction, deletionCost]);
+    expect([pod.annotations.daemonEviction, pod.annotations.deletionCost]).toEqual([daemonEviction, deletionCost]);
   });
 });
 
@@ -51,7 +51,7 @@ describe('restarts of a pod', () => {
     ['a kubelet that says no time', [{ restartCount: 1 }], undefined],
   ])('%s', (_name, containerStatuses, expected) => {
     const json = { metadata: { name: 'p' }, status: containerStatuses === undefined ? {} : { containerStatuses } };
-    const { restartedAtMs } = projectPod(json, createPodProjection(new ResourceNames()));
-    expect(restartedAtMs).toBe(expected === undefined ? undefined : Date.parse(expected));
+    const { status } = projectPod(json, createPodProjection(new ResourceNames()));
+    expect(status.restartedAtMs).toBe(expected === undefined ? undefined : Date.parse(expected));
   });
 });

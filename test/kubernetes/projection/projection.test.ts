@@ -1,3 +1,5 @@
+import { NO_ANNOTATIONS, PROTECTED } from '../../../src/domain/annotations.ts';
+import { NO_MOUNTS } from '../../../src/domain/pod.ts';
 import { describe, expect, it } from 'vitest';
 import type { NodeJson, PodJson, PodSpecJson } from '../../../src/kubernetes/api/core-json.ts';
 import { createNodeProjection, projectNode, readinessOf } from '../../../src/kubernetes/projection/node.ts';
@@ -64,7 +66,6 @@ describe('pods', () => {
       unschedulable: { sinceMs: Date.UTC(2026, 10, 21, 0, 0, 5), message: '0/3 nodes are available' },
       mirror: false,
       daemonSet: false,
-      localVolumes: [],
       ready: false,
     });
   });
@@ -94,11 +95,11 @@ describe('pods', () => {
   it.each([
     ['no condition', [], true],
     ['a condition without reason', [{ type: 'PodScheduled', status: 'False' }], true],
-    ['refused', [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable' }], undefined],
-    ['gated', [{ type: 'PodScheduled', status: 'False', reason: 'SchedulingGated' }], undefined],
-    ['placed', [{ type: 'PodScheduled', status: 'True' }], undefined],
+    ['refused', [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable' }], false],
+    ['gated', [{ type: 'PodScheduled', status: 'False', reason: 'SchedulingGated' }], false],
+    ['placed', [{ type: 'PodScheduled', status: 'True' }], false],
   ])('whether a scheduler has looked at the pod: %s', (_, conditions, unseen) => {
-    expect(project(podJson({}, { status: { phase: 'Pending', conditions } })).unseen).toBe(unseen);
+    expect(project(podJson({}, { status: { phase: 'Pending', conditions } })).status.unseen).toBe(unseen);
   });
 
   it('a nominated node is kept', () => {
@@ -108,16 +109,24 @@ describe('pods', () => {
   it.each<[string, Record<string, string>, object]>([
     ['a DaemonSet by annotation', { 'cluster-autoscaler.kubernetes.io/daemonset-pod': 'true' }, { daemonSet: true }],
     ['a mirror pod', { 'kubernetes.io/config.mirror': 'abc' }, { mirror: true }],
-    ['safe to evict', { 'cluster-autoscaler.kubernetes.io/safe-to-evict': 'on-completion' }, { safeToEvict: 'on-completion' }],
-    ['an unknown word for safe to evict', { 'cluster-autoscaler.kubernetes.io/safe-to-evict': 'yes' }, { safeToEvict: undefined }],
+    [
+      'safe to evict',
+      { 'cluster-autoscaler.kubernetes.io/safe-to-evict': 'on-completion' },
+      { annotations: { safeToEvict: 'on-completion' } },
+    ],
+    [
+      'an unknown word for safe to evict',
+      { 'cluster-autoscaler.kubernetes.io/safe-to-evict': 'yes' },
+      { annotations: { safeToEvict: undefined } },
+    ],
     [
       'volumes safe to evict, spaces kept',
       { 'cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes': 'a, b' },
-      { safeToEvictVolumes: ['a', ' b'] },
+      { annotations: { safeToEvictVolumes: ['a', ' b'] } },
     ],
-    ['do not disrupt', { 'karpenter.sh/do-not-disrupt': 'true' }, { doNotDisrupt: true }],
-    ['a scale-up delay', { 'cluster-autoscaler.kubernetes.io/pod-scale-up-delay': '2m' }, { scaleUpDelayMs: 120_000 }],
-    ['an invalid delay', { 'cluster-autoscaler.kubernetes.io/pod-scale-up-delay': 'abc' }, { scaleUpDelayMs: undefined }],
+    ['do not disrupt', { 'karpenter.sh/do-not-disrupt': 'true' }, { annotations: { protection: PROTECTED } }],
+    ['a scale-up delay', { 'cluster-autoscaler.kubernetes.io/pod-scale-up-delay': '2m' }, { annotations: { scaleUpDelayMs: 120_000 } }],
+    ['an invalid delay', { 'cluster-autoscaler.kubernetes.io/pod-scale-up-delay': 'abc' }, { annotations: { scaleUpDelayMs: 0 } }],
   ])('%s', (_what, annotations, expected) => {
     const json = podJson();
     expect(project({ ...json, metadata: { ...json.metadata, annotations } })).toMatchObject(expected);
@@ -131,7 +140,7 @@ describe('pods', () => {
       { name: 'config', configMap: {} },
     ];
     const pod = project(podJson({ volumes }));
-    expect(pod.localVolumes).toEqual([
+    expect(pod.mounts.localVolumes).toEqual([
       { name: 'cache', kind: 'emptyDir' },
       { name: 'logs', kind: 'hostPath' },
     ]);
@@ -140,16 +149,16 @@ describe('pods', () => {
 
   it('name the claims that they mount, and share their shape whatever those are called', () => {
     const mounting = (claimName: string) => project(podJson({ volumes: [{ name: 'data', persistentVolumeClaim: { claimName } }] }));
-    expect(mounting('data-0').claims).toEqual([{ name: 'data-0' }]);
+    expect(mounting('data-0').mounts.claims).toEqual([{ name: 'data-0' }]);
     expect(mounting('data-0').shape.key).toBe(mounting('data-1').shape.key);
     const scratch = { volumeClaimTemplate: { spec: { storageClassName: 'fast', resources: { requests: { storage: '1Gi' } } } } };
-    expect(project(podJson({ volumes: [{ name: 'scratch', ephemeral: scratch }] })).claims).toEqual([
+    expect(project(podJson({ volumes: [{ name: 'scratch', ephemeral: scratch }] })).mounts.claims).toEqual([
       {
         name: 'web-7d4b9c6f5-x2x8k-scratch',
         ephemeral: { className: 'fast', accessModes: [], bytes: 2 ** 30, mode: 'Filesystem', selector: undefined },
       },
     ]);
-    expect(project(podJson()).claims).toBeUndefined();
+    expect(project(podJson())).toMatchObject({ annotations: NO_ANNOTATIONS, mounts: NO_MOUNTS });
   });
 
   it.each<[string, PodSpecJson, string]>([

@@ -1,4 +1,5 @@
 /** What keeps objects from disruption: annotations of nodes, and budgets that can never allow an eviction. */
+import { NO_ANNOTATIONS, PROTECTED } from '../../../src/domain/annotations.ts';
 import { describe, expect, it } from 'vitest';
 import { isScaleDownDisabled } from '../../../src/domain/node.ts';
 import { createPodProjection, projectPod } from '../../../src/kubernetes/projection/pod.ts';
@@ -49,20 +50,28 @@ describe('a duration of do-not-disrupt', () => {
   });
 
   it.each([
-    ['4h', { startTime }, { doNotDisrupt: true, protectedBy: '4h', protectedUntilMs: untilMs }],
-    ['4h', {}, { doNotDisrupt: true, protectedBy: '4h' }],
-    ['4h', { startTime: null }, { doNotDisrupt: true, protectedBy: '4h' }],
-    ['soon', { startTime }, { doNotDisrupt: true, protectedBy: 'soon' }],
-    ['true', { startTime }, { doNotDisrupt: true }],
-    ['false', { startTime }, { doNotDisrupt: false }],
-    [undefined, { startTime }, { doNotDisrupt: false }],
+    ['4h', { startTime }, { protectedBy: '4h', protectedUntilMs: untilMs }],
+    ['4h', {}, { protectedBy: '4h', protectedUntilMs: undefined }],
+    ['4h', { startTime: null }, { protectedBy: '4h', protectedUntilMs: undefined }],
+    ['soon', { startTime }, { protectedBy: 'soon', protectedUntilMs: undefined }],
+    ['true', { startTime }, PROTECTED],
+    ['false', { startTime }, undefined],
+    [undefined, { startTime }, undefined],
   ])('protects a pod until that long after its start: %s, %j', (value, status, expected) => {
     const annotations = value === undefined ? {} : { [KARPENTER]: value };
     const pod = projectPod({ metadata: { name: 'p', annotations }, spec: { containers: [] }, status }, createPodProjection(names));
-    const { doNotDisrupt, protectedBy, protectedUntilMs } = pod;
-    expect({ doNotDisrupt, protectedBy, protectedUntilMs }).toEqual({ protectedBy: undefined, protectedUntilMs: undefined, ...expected });
-    // Pods without a duration must not take memory for one.
-    expect('protectedUntilMs' in pod).toBe('protectedUntilMs' in expected);
+    expect(pod.annotations.protection).toEqual(expected);
+  });
+
+  it('is one object for pods that say the same, until when a duration counts included', () => {
+    const shared = createPodProjection(names);
+    const of = (value: string, start = startTime) =>
+      projectPod({ metadata: { annotations: { [KARPENTER]: value } }, status: { startTime: start } }, shared).annotations;
+    const later = new Date(Date.parse(startTime) + 1000).toISOString();
+    expect(of('true', later)).toBe(of('true'));
+    expect(of('4h')).toBe(of('4h'));
+    expect(of('4h', later)).not.toBe(of('4h'));
+    expect(projectPod({ metadata: { annotations: { other: 'x' } } }, shared).annotations).toBe(NO_ANNOTATIONS);
   });
 });
 

@@ -10,10 +10,9 @@ import type {
 } from '../../../src/kubernetes/api/core-json.ts';
 import { NOT_WATCHED } from '../../../src/domain/observation.ts';
 import { ReflectedCluster } from '../../../src/kubernetes/views/cluster-tables.ts';
-import type { ClaimRepair } from '../../../src/domain/volumes.ts';
+import { AZURE_DISK_DRIVER, AZURE_DISK_ZONE, type ClaimRepair } from '../../../src/domain/volumes.ts';
 import type { FitReason } from '../../../src/domain/reasons.ts';
 import { attachResource, ResourceNames } from '../../../src/domain/resources.ts';
-import { AZURE_DISK_DRIVER, AZURE_DISK_ZONE } from '../../../src/domain/volumes.ts';
 import { ClusterSnapshot } from '../../../src/scheduling/snapshot/cluster-snapshot.ts';
 
 const CLASSES: readonly StorageClassJson[] = [

@@ -179,7 +179,7 @@ describe('devices that drivers publish', () => {
       cluster
         .views()
         .podsByNode.get('n-1')
-        ?.map(({ heldDevices }) => heldDevices),
+        ?.map(({ status }) => status.heldDevices),
     ).toEqual([['gpu.example.com/n-1/gpu-0']]);
   });
 
@@ -193,7 +193,7 @@ describe('devices that drivers publish', () => {
       resourceslices: [gpuSlice('n-1', 4)],
       resourceclaims: [resourceClaim('p-gpu', { owner: 'uid-p' })],
     });
-    const held = () => cluster.views().podsByNode.get('n-1')?.[0]?.heldDevices;
+    const held = () => cluster.views().podsByNode.get('n-1')?.[0]?.status.heldDevices;
     expect(held()).toBeUndefined();
     put('resourceclaims', resourceClaim('p-gpu', claim));
     expect(held()).toEqual([]);

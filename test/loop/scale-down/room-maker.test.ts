@@ -6,7 +6,7 @@ import type { NodeRoom } from '../../../src/domain/repack.ts';
 import type { VerticalPodAutoscalers } from '../../../src/domain/workloads.ts';
 import { defined } from '../../../src/lib/defined.ts';
 import { RoomMaker } from '../../../src/loop/scale-down/room-maker.ts';
-import { aBudget, aGroup, aNode, aPod, resourceNames, START_MS } from '../../support/builders.ts';
+import { START_MS, aBudget, aGroup, aNode, aPod, podWith, resourceNames } from '../../support/builders.ts';
 import { FakeClock, settle } from '../../support/fake-clock.ts';
 import { FakeCloud } from '../../support/fake-cloud.ts';
 import { FakeCluster } from '../../support/fake-cluster.ts';
@@ -19,7 +19,7 @@ const web = aPod({ name: 'web', nodeName: 'g-0' });
 const local = aPod({ name: 'local', nodeName: 'g-0', localVolumes: [{ name: 'scratch', kind: 'emptyDir' }] });
 const agent = aPod({ name: 'agent', daemonSet: true });
 const db = aPod({ name: 'db', nodeName: 'g-0', resize: { kind: 'deferred', message: '', wanted: resourceNames.parse({ cpu: '2' }) } });
-const { resize: _resize, ...done } = db;
+const done = podWith(db, { resize: undefined });
 
 const limits = { cpu: 9_000, memory: 0 };
 const sized = {
@@ -33,7 +33,7 @@ const large = aPod({
   shape: sized,
   resize: { kind: 'infeasible', message: '', wanted: resourceNames.parse({ cpu: '6' }) },
 });
-const { resize: _size, ...settled } = large;
+const settled = podWith(large, { resize: undefined });
 const gives = (cpu: number): VerticalPodAutoscalers =>
   new Map([
     [
@@ -101,7 +101,7 @@ it.each<readonly [string, Setting, readonly string[]]>([
   ],
   ['not if those of its pool keep it', { moved: local, present: [local, agent], drain: { skipNodesWithLocalStorage: true } }, []],
   ['not if it ends by itself', { present: [agent, { ...web, deletionAtMs: START_MS }] }, []],
-  ['not if it is protected by now', { present: [agent, { ...web, safeToEvict: 'false' }] }, []],
+  ['not if it is protected by now', { present: [agent, podWith(web, { safeToEvict: 'false' })] }, []],
   ['not if its budget allows none', { present: [web, agent], budgets: [aBudget({ disruptionsAllowed: 0 })] }, []],
 ])('a pod is moved once %s', async (_what, setting, expected) => {
   const { evicted, busy, events, failed, gone } = await make(setting);

@@ -32,8 +32,8 @@ it.each<readonly [string, PodOptions, PodVerdict | undefined, readonly (string |
   ['one that fits on a present node', {}, { kind: 'fits-present-node', node: NODE }, []],
   ['one that kube-scheduler has not tried', { unschedulable: undefined }, coming, []],
   ['one of a gang', { shape: { gang: 'pod group train' } }, coming, []],
-  ['one that exists in plans alone', { injected: true }, coming, []],
-  ['one that reserves room', { holds: 'buffer' }, coming, []],
+  ['one that exists in plans alone', { origin: 'expected' }, coming, []],
+  ['one that reserves room', { origin: 'buffer' }, coming, []],
   ['one that terminates', { deletionAtMs: START_MS }, coming, []],
   ['one for a node that is not ready, and without a place any more', there, undefined, []],
 ])('is written for %s', (_what, pod, verdict, expected) => {

@@ -19,7 +19,8 @@ function recorded(
 ): readonly AutoscalerEvent[] {
   const events: AutoscalerEvent[] = [];
   const observe = unreadableProtectionEvents({ record: (event) => void events.push(event) });
-  const pods = nodes.map((nodeName) => aPod({ name: `${nodeName}-pod`, nodeName, doNotDisrupt: true, protectedBy }));
+  const protection = { protectedBy, protectedUntilMs: undefined };
+  const pods = nodes.map((nodeName) => aPod({ name: `${nodeName}-pod`, nodeName, protection }));
   const cluster = aCluster({ nodes: nodes.map((name) => aNode({ name, scaleDownDisabled: true, protectedBy })), pods });
   for (const kept of loops) {
     const scaleDown = aScaleDownPlan({ kept });

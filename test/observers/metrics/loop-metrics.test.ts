@@ -43,7 +43,7 @@ it('verdicts of pods stand while a request for capacity has its turn, and go wit
   const counted = async (): Promise<readonly unknown[]> => {
     const { rounds } = await stage.runOnce();
     await stage.clock.advance(1000);
-    const isTheirs = [...(rounds[0]?.plan.verdicts.keys() ?? [])].some(({ holds }) => holds === 'request');
+    const isTheirs = [...(rounds[0]?.plan.verdicts.keys() ?? [])].some(({ origin }) => origin === 'request');
     const { pods: count, oldestPod } = stage.metrics.cluster;
     const of = async (verdict: string) => [verdict, await valueOf(count, { verdict }), (await valueOf(oldestPod, { verdict })) > 0];
     return [isTheirs ? 'request' : 'pods', await of('impossible'), await of('coming')];

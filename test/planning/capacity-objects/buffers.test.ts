@@ -164,8 +164,8 @@ describe('the room of buffers', () => {
       pods: [aPod({ cpu: '3' }), urgent],
       capacityPolicy: on,
     });
-    const kinds = [...capped.verdicts].map(([pod, { kind }]) => `${pod.holds ?? 'pod'} ${kind}`).toSorted();
-    expect(kinds).toEqual([...Array.from({ length: 4 }, () => 'buffer helpless'), 'pod fits-present-node', 'pod triggered']);
+    const kinds = [...capped.verdicts].map(([pod, { kind }]) => `${pod.origin} ${kind}`).toSorted();
+    expect(kinds).toEqual([...Array.from({ length: 4 }, () => 'buffer helpless'), 'cluster fits-present-node', 'cluster triggered']);
   });
 
   it('is requested in the same plan from another pool if pods need all nodes of the first', () => {
@@ -179,7 +179,10 @@ describe('the room of buffers', () => {
     const priorities = [{ priority: 5, patterns: ['a'] }];
     const plan = planFor({ groups, pods: small, capacity, capacityPolicy: on, policy: { expanders: ['priority'], priorities } });
     expect(growth(plan)).toEqual(['a 0->1', 'b 0->1']);
-    expect(plan.increases.map(({ pods }) => pods.map(({ holds = 'pod' }) => holds))).toEqual([['pod', 'pod', 'pod', 'pod'], ['buffer']]);
+    expect(plan.increases.map(({ pods }) => pods.map(({ origin }) => origin))).toEqual([
+      ['cluster', 'cluster', 'cluster', 'cluster'],
+      ['buffer'],
+    ]);
   });
 
   it('that claims devices is not made, and the status of the buffer names it', () => {

@@ -95,7 +95,7 @@ function turn(setting: Setting, uid: string, granted: readonly string[] = []) {
   return planScaleUp({ observation, state: aState(), policy, names: resourceNames, request: { uid, granted } });
 }
 const kinds = (plan: ReturnType<typeof turn>): readonly string[] =>
-  [...plan.verdicts].filter(([pod]) => pod.holds === 'request').map(([, { kind }]) => kind);
+  [...plan.verdicts].filter(([pod]) => pod.origin === 'request').map(([, { kind }]) => kind);
 const words = (status: CapacityStatus): readonly string[] =>
   status.conditions.map(({ type, status: truth, reason }) => `${type} ${truth} ${reason}`);
 

@@ -110,11 +110,11 @@ describe('eligibility', () => {
 
   it('a pod that is protected for a time blocks until then, and is looked at again at its end', () => {
     const untilMs = START_MS + 2 * MINUTE;
-    const held = aPod({ name: 'run', nodeName: 'p-0', doNotDisrupt: true, protectedBy: '4h', protectedUntilMs: untilMs });
+    const held = aPod({ name: 'run', nodeName: 'p-0', protection: { protectedBy: '4h', protectedUntilMs: untilMs } });
     const result = plan({ ...base, pods: [held] });
     expect(result.kept[0]).toMatchObject({ reason: 'BlockedByPod', blocker: { reason: 'DoNotDisruptAnnotation' }, recheckAtMs: untilMs });
     expect(result.kept[0]?.blocker?.detail).toMatch(/^karpenter\.sh\/do-not-disrupt: "4h", until \d{4}-/);
-    const ended = aPod({ name: 'run', nodeName: 'p-0', doNotDisrupt: true, protectedBy: '4h', protectedUntilMs: START_MS });
+    const ended = aPod({ name: 'run', nodeName: 'p-0', protection: { protectedBy: '4h', protectedUntilMs: START_MS } });
     expect(keptReasons(plan({ ...base, pods: [ended, pod('p-1', '3')] }))['p-0']).toBe('NotUnneededLongEnough');
   });
 

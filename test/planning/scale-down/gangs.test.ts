@@ -3,7 +3,7 @@ import type { Pod } from '../../../src/domain/pod.ts';
 import { TO_BE_DELETED_TAINT } from '../../../src/domain/taints.ts';
 import { drainContext, drainRulesOf } from '../../../src/scheduling/drainability/drain-rule.ts';
 import { checkPodDrain } from '../../../src/scheduling/drainability/drainability.ts';
-import { aCluster, aNode, aPod, somePodGroups, START_MS } from '../../support/builders.ts';
+import { START_MS, aCluster, aNode, aPod, podWith, somePodGroups } from '../../support/builders.ts';
 import { aPolicy } from '../../support/policy.ts';
 import { names, nodes, plan, pool, removed, sinceMinutes } from './world.ts';
 
@@ -46,7 +46,7 @@ describe('the pods of a running group that must run together', () => {
     {
       name: 'its owner allows the removal',
       minCount: 3,
-      pods: three().map((pod) => ({ ...pod, safeToEvict: 'true' as const })),
+      pods: three().map((pod) => podWith(pod, { safeToEvict: 'true' })),
       verdict: 'move',
     },
     {

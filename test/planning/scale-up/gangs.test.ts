@@ -4,7 +4,7 @@ import type { Pod, PodShape } from '../../../src/domain/pod.ts';
 import type { ScaleUpPlan } from '../../../src/domain/plan.ts';
 import type { PodVerdict } from '../../../src/domain/reasons.ts';
 import { sortGangs } from '../../../src/planning/scale-up/pods/starting-gangs.ts';
-import { aCluster, aGroup, aNode, aPod, aTemplate, somePodGroups } from '../../support/builders.ts';
+import { aCluster, aGroup, aNode, aPod, aTemplate, podWith, somePodGroups } from '../../support/builders.ts';
 import { PodGroupShapes } from '../../../src/kubernetes/views/pod-group-shapes.ts';
 import { casesOf } from '../../support/property-runs.ts';
 import { afterPlan } from './applied-plan.ts';
@@ -30,12 +30,12 @@ it('each pod is looked at as often with many gangs as with few', () => {
     let count = 0;
     const names = Array.from({ length: gangs }, (_, at) => `g${at}`);
     const pods = names.flatMap((name) =>
-      [...members(name, 2), ...members(name, 1).map((pod) => ({ ...pod, unseen: true as const }))].map((pod) =>
+      [...members(name, 2), ...members(name, 1).map((pod) => podWith(pod, { unseen: true }))].map((pod) =>
         Object.defineProperty({ ...pod }, 'namespace', { enumerable: true, get: () => (count++, pod.namespace) }),
       ),
     );
-    const ignored = new Map(pods.filter(({ unseen }) => unseen === true).map((pod) => [pod, NOT_UNSCHEDULABLE] as const));
-    const asking = pods.filter(({ unseen }) => unseen !== true);
+    const ignored = new Map(pods.filter(({ status }) => status.unseen).map((pod) => [pod, NOT_UNSCHEDULABLE] as const));
+    const asking = pods.filter(({ status }) => !status.unseen);
     const cluster = { ...aCluster({ podGroups: somePodGroups(Object.fromEntries(names.map((name) => [name, 4]))) }), pendingPods: pods };
     count = 0;
     expect(sortGangs(cluster, { asking, ignored }).gangs).toEqual([]);
@@ -125,7 +125,7 @@ describe('pods of a group that starts as a whole', () => {
   it('ask for those that kube-scheduler has not reported on, too, since it may hold them back for the others', () => {
     const [first, ...gang] = members('train', 4);
     const world = { groups: pools({ a: 9 }), podGroups: somePodGroups({ train: 4 }) };
-    const unseen = { ...first!, unschedulable: undefined, unseen: true as const };
+    const unseen = podWith({ ...first!, unschedulable: undefined }, { unseen: true });
     const plan = planFor({ ...world, pods: [unseen, ...gang] });
     expect(growth(plan)).toEqual(['a 0->4']);
     expect(plan.increases[0]?.pods).toContain(unseen);

@@ -56,7 +56,7 @@ describe('a second look at pods whose nodes are on their way', () => {
   });
 
   it('leaves the room of buffers to other pods, and requests no other room before the nodes are ready', () => {
-    const copies = [1, 2].map(() => aPod({ cpu: '3', holds: 'buffer' }));
+    const copies = [1, 2].map(() => aPod({ cpu: '3', origin: 'buffer' }));
     const applied = apply(fullPools(['a'], copies), { listed: true });
     const withOthers = (count: number): World => ({ ...applied, pods: [...(applied.pods ?? []), ...pods(count, '3')] });
     expect(growth(planFor(withOthers(2)))).toEqual([]);

@@ -80,22 +80,22 @@ describe('accepted increases', () => {
     expect(entriesOf(second).map((entry) => entry.pods.flatMap(({ uids }) => uids))).toEqual([[big.uid], [small.uid, other.uid]]);
   });
 
-  it('remember pods that exist only in plans until all nodes are ready, and none of a ProvisioningRequest', () => {
+  it('remember pods that exist only in plans until all nodes are ready', () => {
     const planned = [
-      { ...small, injected: true as const },
-      { ...other, holds: 'buffer' as const },
-      { ...big, holds: 'request' as const },
+      { ...small, origin: 'expected' as const },
+      { ...other, origin: 'buffer' as const },
+      { ...big, origin: 'request' as const },
     ];
     const asked = grow(START, 1, { from: 0, to: 1, pods: planned });
-    expect(entriesOf(asked)).toMatchObject([{ nodes: 1, pods: [], planned: [small.uid, other.uid] }]);
+    expect(entriesOf(asked)).toMatchObject([{ nodes: 1, pods: [], planned: [small.uid, other.uid, big.uid] }]);
     const unready = look(asked, MINUTE, { target: 1, nodes: [joined(0, MINUTE, { ready: false })] });
-    expect(awaited(unready, MINUTE)).toEqual([small.uid, other.uid]);
+    expect(awaited(unready, MINUTE)).toEqual([small.uid, other.uid, big.uid]);
     expect(entriesOf(look(unready, 2 * MINUTE, { target: 1, nodes: [joined(0, MINUTE)] }))).toEqual([]);
   });
 
   it('give the places of copies to pods that their controllers create, and not to earlier ones', () => {
     const controller = { kind: 'ReplicaSet', name: 'web', uid: 'rs-7' };
-    const copies = [1, 2, 3].map((number) => aPod({ uid: `rs-7-${number}`, injected: true, controller }));
+    const copies = [1, 2, 3].map((number) => aPod({ uid: `rs-7-${number}`, origin: 'expected', controller }));
     const made = (name: string, afterMs: number): Pod => aPod({ uid: name, name, controller, createdAtMs: START_MS + afterMs });
     const state = grow(START, 0, { from: 0, to: 2, pods: copies });
     const seen = look(state, 20 * SECOND, { pods: [made('before', -5 * SECOND), made('created', 10 * SECOND)] });

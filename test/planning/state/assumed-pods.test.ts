@@ -47,9 +47,14 @@ describe('a nomination', () => {
 describe('a place that a plan found on a present node', () => {
   it.each([
     { name: 'is that of an arriving pod, if the pod is pending', pod: {}, arriving: true, reserved: false },
-    { name: 'is none of an arriving pod, if only plans have the pod', pod: { injected: true as const }, arriving: false, reserved: false },
+    {
+      name: 'is none of an arriving pod, if only plans have the pod',
+      pod: { origin: 'expected' as const },
+      arriving: false,
+      reserved: false,
+    },
     { name: 'is none of an arriving pod, if the pod is bound elsewhere', pod: { nodeName: 'b-0' }, arriving: false, reserved: false },
-    { name: 'is reserved, if a buffer holds it', pod: { holds: 'buffer' as const }, arriving: false, reserved: true },
+    { name: 'is reserved, if a buffer holds it', pod: { origin: 'buffer' as const }, arriving: false, reserved: true },
   ])('$name', ({ pod: change, arriving, reserved }) => {
     const pod = aPod(change);
     const on = (verdict: PodVerdict) => ({ verdicts: new Map([[pod, verdict]]) });

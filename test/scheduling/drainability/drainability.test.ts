@@ -1,3 +1,4 @@
+import { PROTECTED } from '../../../src/domain/annotations.ts';
 import { describe, expect, it } from 'vitest';
 import { checkNodeDrain, checkPodDrain } from '../../../src/scheduling/drainability/drainability.ts';
 import { drainContext, drainRulesOf } from '../../../src/scheduling/drainability/drain-rule.ts';
@@ -35,7 +36,7 @@ const system = (minutes: number, rest: PodOptions = {}): PodOptions => ({
   ...rest,
 });
 
-const UNTIL: PodOptions = { doNotDisrupt: true, protectedBy: '4h' };
+const until = (protectedUntilMs: number | undefined): PodOptions => ({ protection: { protectedBy: '4h', protectedUntilMs } });
 
 const ROWS: readonly Row[] = [
   { name: 'a replicated pod moves', pod: {}, verdict: 'move' },
@@ -199,18 +200,18 @@ const ROWS: readonly Row[] = [
   },
   { name: 'local storage holds in an old kube-system pod too', pod: system(61, VOLUME), verdict: 'LocalStorageRequested' },
   { name: 'safe-to-evict false blocks', pod: { safeToEvict: 'false' }, policy: LAX, verdict: 'NotSafeToEvictAnnotation' },
-  { name: 'do-not-disrupt blocks', pod: { doNotDisrupt: true }, policy: LAX, verdict: 'DoNotDisruptAnnotation' },
-  { name: 'do-not-disrupt blocks until its end', pod: { ...UNTIL, protectedUntilMs: START_MS + 1 }, verdict: 'DoNotDisruptAnnotation' },
-  { name: 'do-not-disrupt that has ended', pod: { ...UNTIL, protectedUntilMs: START_MS }, verdict: 'move' },
-  { name: 'do-not-disrupt of a pod that has not started', pod: UNTIL, verdict: 'DoNotDisruptAnnotation' },
+  { name: 'do-not-disrupt blocks', pod: { protection: PROTECTED }, policy: LAX, verdict: 'DoNotDisruptAnnotation' },
+  { name: 'do-not-disrupt blocks until its end', pod: until(START_MS + 1), verdict: 'DoNotDisruptAnnotation' },
+  { name: 'do-not-disrupt that has ended', pod: until(START_MS), verdict: 'move' },
+  { name: 'do-not-disrupt of a pod that has not started', pod: until(undefined), verdict: 'DoNotDisruptAnnotation' },
   {
     name: 'a worthless pod under do-not-disrupt',
-    pod: { ...UNTIL, protectedUntilMs: START_MS + 1, shape: { priority: -11 } },
+    pod: { ...until(START_MS + 1), shape: { priority: -11 } },
     verdict: 'DoNotDisruptAnnotation',
   },
   {
     name: 'a worthless pod whose do-not-disrupt has ended',
-    pod: { ...UNTIL, protectedUntilMs: START_MS, shape: { priority: -11 } },
+    pod: { ...until(START_MS), shape: { priority: -11 } },
     verdict: 'expendable',
   },
   { name: 'hostPath blocks', pod: { localVolumes: [{ name: 'h', kind: 'hostPath' }] }, verdict: 'LocalStorageRequested' },

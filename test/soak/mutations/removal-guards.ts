@@ -177,19 +177,19 @@ export const REMOVAL_GUARDS: readonly GuardTable[] = [
       {
         title: 'a pod is protected for the time that its annotation states',
         row: 'do-not-disrupt blocks until its end',
-        change: ['!hasProtectionEnded(pod, nowMs)', 'pod.protectedUntilMs === undefined'],
+        change: ['hasProtectionEnded(protection, nowMs)', 'protection.protectedUntilMs !== undefined'],
       },
       { title: 'safe-to-evict does not pass a budget that never allows a disruption', change: ['!byBudget.passing', 'false'] },
     ],
   },
   {
-    test: 'test/domain/do-not-disrupt.test.ts',
+    test: 'test/domain/annotations.test.ts',
     quick: true,
     guards: [
       {
         title: 'a protection that cannot be read protects',
         row: 'protects without end, and says so',
-        change: ['{ protectedBy: shownText(value, MOST_VALUE_BYTES) }', 'undefined'],
+        change: ['{ protectedBy: shownText(value, MOST_VALUE_BYTES), protectedUntilMs: undefined }', 'undefined'],
       },
     ],
   },

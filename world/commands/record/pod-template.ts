@@ -1,6 +1,6 @@
 /** The part of a pod that decides where it runs and whether it can be moved, and nothing that only its containers need. Pure. */
 import type { LoadContainer, LoadPod } from '../../lab/loads/load.ts';
-import { DO_NOT_DISRUPT_ANNOTATION, protectionOf } from '../../../src/domain/do-not-disrupt.ts';
+import { DO_NOT_DISRUPT_ANNOTATION, protectionOf } from '../../../src/domain/annotations.ts';
 import type { ContainerJson, PodJson, PodSpecJson, TolerationJson, VolumeJson } from '../../../src/kubernetes/api/core-json.ts';
 import { requestsOf } from '../../../src/kubernetes/projection/pod-requests.ts';
 import { localVolumes } from '../../../src/kubernetes/projection/pod-volumes.ts';

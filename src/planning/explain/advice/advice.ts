@@ -1,7 +1,7 @@
 /** Advice for pods that no group can take: the smallest change that gives them nodes. Must not know how advice is shown. */
+import { isReal, type Pod } from '../../../domain/pod.ts';
 import type { NodeGroupId } from '../../../domain/ids.ts';
 import type { ScaleUpPlan } from '../../../domain/plan.ts';
-import type { Pod } from '../../../domain/pod.ts';
 import type { GroupRefusal, PodVerdict } from '../../../domain/reasons.ts';
 import { compareText } from '../../../lib/comparison.ts';
 import { defined } from '../../../lib/defined.ts';
@@ -41,7 +41,7 @@ function classesIn(verdicts: ScaleUpPlan['verdicts']): readonly HelplessClass[] 
   const classes = new Map<Helpless, Pod[]>();
   for (const [pod, verdict] of verdicts) {
     // The room that a buffer asks for is helped as pods are; other pods that do not exist yet come with their controllers.
-    if (verdict.kind !== 'helpless' || (pod.injected === true && (pod.holds !== 'buffer' || isHeadroom(pod)))) continue;
+    if (verdict.kind !== 'helpless' || (!isReal(pod) && (pod.origin !== 'buffer' || isHeadroom(pod)))) continue;
     const pods = classes.get(verdict);
     if (pods === undefined) classes.set(verdict, [pod]);
     else pods.push(pod);

@@ -2,12 +2,12 @@
  * Answers to "why" about one pod, node, pool or decision, as documents: what `explain --json` prints. Each has one sentence, the
  * evidence, and what was simulated to help. Pure. Must not know where the input comes from, or how an answer is printed.
  */
+import { isReal, type Pod } from '../../../domain/pod.ts';
 import type { HistoryReader } from '../../../domain/history.ts';
 import { type NodeGroupId, podName } from '../../../domain/ids.ts';
 import type { NodeWriters } from '../../../domain/node.ts';
 import type { NodeGroup } from '../../../domain/node-group.ts';
 import type { ScaleDownPlan, ScaleUpPlan } from '../../../domain/plan.ts';
-import type { Pod } from '../../../domain/pod.ts';
 import type { RemainingWrites } from '../../../domain/quotas-and-prices.ts';
 import type { PodVerdict } from '../../../domain/reasons.ts';
 import { defined } from '../../../lib/defined.ts';
@@ -80,7 +80,8 @@ export function answerPod(answer: AnswerInput, name: string): PodAnswer | undefi
   if (pending !== undefined) return answerPendingPod(answer, pending);
   const bound = podNamed(name, podsByNode.values());
   if (bound === undefined) return undefined;
-  const resize = bound.resize === undefined ? '' : ` ${describeResize(bound, bound.resize, answer.input)}`;
+  const { resize: resizing } = bound.status;
+  const resize = resizing === undefined ? '' : ` ${describeResize(bound, resizing, answer.input)}`;
   const sentence = `Runs on node ${bound.nodeName ?? 'unknown'}.${resize}`;
   return {
     kind: 'pod',
@@ -162,7 +163,7 @@ function answerHelpless(answer: AnswerInput, pod: Pod, verdict: Helpless): Answe
   const obstacles = describeObstacles({ rows: pools, groups, verdict, waits, nowMs }, grown);
   return {
     sentence: verdict.gang === undefined ? obstacles : `${describeShortfall(verdict.gang)}; for the others, ${obstacles}`,
-    equalPods: Math.max(0, (helpless?.pods ?? []).filter(({ injected }) => injected !== true).length - 1),
+    equalPods: Math.max(0, (helpless?.pods ?? []).filter(isReal).length - 1),
     ...(advice === undefined ? {} : { advice: { ...advice, text: describeAdvice(advice) } }),
     pools,
     waits,

@@ -1,4 +1,5 @@
 /** Changes of workloads whose pods run, so that the pods may move or make room. */
+import type { PodAnnotations } from '../../../domain/annotations.ts';
 import { podName, type NodeName } from '../../../domain/ids.ts';
 import type { Node } from '../../../domain/node.ts';
 import type { ClusterView } from '../../../domain/observation.ts';
@@ -114,7 +115,7 @@ function annotationSteps(change: Annotation, { observation }: StepsInput): reado
 
 /** What the consent to lose data, or the end of a protection from interruption, means. */
 function annotationWarning({ key, value }: Annotation, pods: readonly Pod[]): string {
-  const volumes = new Map(pods.flatMap(({ localVolumes }) => localVolumes.map(({ name, kind }) => [name, `${name} (${kind})`] as const)));
+  const volumes = new Map(pods.flatMap(({ mounts }) => mounts.localVolumes.map(({ name, kind }) => [name, `${name} (${kind})`] as const)));
   const isOne = pods.length === 1;
   const of = pods.length === 0 ? 'its pods' : counted(pods.length);
   if (key.endsWith('/safe-to-evict-local-volumes')) {
@@ -146,9 +147,10 @@ const SAFE_TO_EVICT = 'cluster-autoscaler.kubernetes.io/safe-to-evict';
 const LOCAL_VOLUMES = 'cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes';
 
 function annotated(pod: Pod, key: string, value: string | undefined): Pod {
-  if (key === SAFE_TO_EVICT) return { ...pod, safeToEvict: value === 'true' ? 'true' : undefined };
-  if (key === LOCAL_VOLUMES) return { ...pod, safeToEvictVolumes: (value ?? '').split(',') };
-  return key === 'karpenter.sh/do-not-disrupt' ? { ...pod, doNotDisrupt: false } : pod;
+  const annotate = (part: Partial<PodAnnotations>): Pod => ({ ...pod, annotations: { ...pod.annotations, ...part } });
+  if (key === SAFE_TO_EVICT) return annotate({ safeToEvict: value === 'true' ? 'true' : undefined });
+  if (key === LOCAL_VOLUMES) return annotate({ safeToEvictVolumes: (value ?? '').split(',') });
+  return key === 'karpenter.sh/do-not-disrupt' ? annotate({ protection: undefined }) : pod;
 }
 
 /** The new pods are ready, where kube-scheduler is likely to place them: on the nodes that are used least, even if these are to go. */

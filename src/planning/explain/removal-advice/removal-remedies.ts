@@ -145,7 +145,10 @@ function remediesForBlocker(blocker: Blocker, kept: KeptNode): readonly RemovalR
       return pod.controller === undefined ? one({ kind: 'own-pod', workload }, 3) : one(annotate(SAFE_TO_EVICT, 'true'), 2.5);
     case 'LocalStorageRequested':
       return one(
-        annotate(LOCAL_VOLUMES, [...new Set([...pod.safeToEvictVolumes, ...pod.localVolumes.map(({ name }) => name)])].join(',')),
+        annotate(
+          LOCAL_VOLUMES,
+          [...new Set([...pod.annotations.safeToEvictVolumes, ...pod.mounts.localVolumes.map(({ name }) => name)])].join(','),
+        ),
         2.5,
       );
     case 'NotSafeToEvictAnnotation':

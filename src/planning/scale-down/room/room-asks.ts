@@ -59,9 +59,10 @@ export function missingFor({ node, wanted, others }: Pick<RoomAsk, 'node' | 'wan
  * and 1.37 call such a resize deferred.
  */
 export function mustLeave({ pod, node, wanted, others }: RoomAsk): boolean {
-  if (pod.resize === undefined) return false;
+  const { resize } = pod.status;
+  if (resize === undefined) return false;
   const staying = others.filter(({ daemonSet, mirror }) => daemonSet || mirror);
-  return pod.resize.kind === 'infeasible' || missingFor({ node, wanted, others: staying }).length > 0;
+  return resize.kind === 'infeasible' || missingFor({ node, wanted, others: staying }).length > 0;
 }
 
 /** Pods that have waited for a while on nodes that would hold them without others; higher priority first, then by name. */
@@ -75,9 +76,10 @@ export function findRoomAsks({ observation: { cluster, nowMs } }: ScaleDownConte
   for (const [name, pods] of cluster.podsByNode) {
     const node = cluster.nodes.get(name);
     for (const pod of node === undefined ? [] : pods) {
-      if (node === undefined || pod.resize === undefined || pod.deletionAtMs !== undefined) continue;
+      const { resize } = pod.status;
+      if (node === undefined || resize === undefined || pod.deletionAtMs !== undefined) continue;
       const others = podsOn(node, cluster.podsByNode).filter(({ uid }) => uid !== pod.uid);
-      asks.push({ pod, node, wanted: pod.resize.wanted, others });
+      asks.push({ pod, node, wanted: resize.wanted, others });
     }
   }
   const open = asks.filter(

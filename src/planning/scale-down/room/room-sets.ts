@@ -26,7 +26,7 @@ export function* findSet(
 ): SlicedWork<FoundSet> {
   const leaves = mustLeave(ask);
   const others = leaves ? undefined : yield* findOthers(ask, context, unplaced);
-  if (ask.pod.resize === undefined || (others !== undefined && 'pods' in others)) return others ?? { why: TOO_SMALL };
+  if (ask.pod.status.resize === undefined || (others !== undefined && 'pods' in others)) return others ?? { why: TOO_SMALL };
   const itself = findItself(ask, context, unplaced);
   if ('pods' in itself) return itself;
   return others ?? { why: `${TOO_SMALL}, and ${itself.why}` };

@@ -297,7 +297,7 @@ function* requestFor(
 function couldHold({ node }: GrowablePool, { pod, wanted, others }: RoomAsk): boolean {
   const holds = ({ shape }: Pod, requests: Resources): boolean =>
     requests.every((amount, index) => amount <= (node.allocatable[index] ?? 0)) && fitsStatically(shape, node);
-  if (pod.resize !== undefined && holds(pod, wanted)) return true;
+  if (pod.status.resize !== undefined && holds(pod, wanted)) return true;
   return others.some((other) => !other.daemonSet && !other.mirror && holds(other, other.shape.requests));
 }
 

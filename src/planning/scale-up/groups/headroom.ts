@@ -2,7 +2,7 @@
  * Headroom as buffers: what each configured amount of room stands for in this plan, in pods that exist in plans alone, or why it stands for
  * none. Pure. Must not know how buffers get their places.
  */
-import { NO_REQUIREMENTS } from '../../../domain/pod.ts';
+import { NO_REQUIREMENTS, type Pod, type PodShape } from '../../../domain/pod.ts';
 import { type CapacityObjects, type ScalableWorkload, workloadKey } from '../../../domain/capacity-objects.ts';
 import { defaultPieces, type Headroom, type WorkloadName } from '../../../domain/headroom.ts';
 import type { NodeGroupId } from '../../../domain/ids.ts';
@@ -10,7 +10,6 @@ import type { Labels } from '../../../domain/labels.ts';
 import type { NodeGroup } from '../../../domain/node-group.ts';
 import type { NodeTemplate } from '../../../domain/node-template.ts';
 import type { Observation } from '../../../domain/observation.ts';
-import type { Pod, PodShape } from '../../../domain/pod.ts';
 import type { Policy } from '../../../domain/policy.ts';
 import { CPU, MEMORY, PODS, type ResourceNames, type Resources } from '../../../domain/resources.ts';
 import type { Taint, Toleration } from '../../../domain/taints.ts';

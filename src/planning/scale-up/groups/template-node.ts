@@ -1,8 +1,7 @@
 /** The node that a group would add, for packing: with its daemon and static pods, in one variant per zone it may land in. */
-import { NO_REQUIREMENTS } from '../../../domain/pod.ts';
+import { NO_REQUIREMENTS, ORDINARY_POD, type Pod } from '../../../domain/pod.ts';
 import type { NodeGroup } from '../../../domain/node-group.ts';
 import { type Node, UNREMARKABLE } from '../../../domain/node.ts';
-import type { Pod } from '../../../domain/pod.ts';
 import type { FitReason } from '../../../domain/reasons.ts';
 import { largest, type ResourceNames } from '../../../domain/resources.ts';
 import { AZURE_DISK_ZONE } from '../../../domain/volumes.ts';
@@ -180,20 +179,10 @@ function customDaemonPod(daemon: CustomDaemon): Pod {
 
 /** What the plan reads of a pod that comes with its node. */
 const NODE_POD = {
-  nodeName: undefined,
-  nominatedNodeName: undefined,
+  ...ORDINARY_POD,
   phase: 'Running',
   createdAtMs: 0,
-  deletionAtMs: undefined,
   terminationGraceMs: 0,
-  restartPolicy: 'Always',
   unschedulable: undefined,
-  mirror: false,
-  daemonSet: false,
-  safeToEvict: undefined,
-  safeToEvictVolumes: [],
-  doNotDisrupt: false,
-  localVolumes: [],
-  scaleUpDelayMs: undefined,
   ready: true,
 } as const;

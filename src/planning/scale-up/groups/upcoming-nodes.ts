@@ -54,7 +54,7 @@ export function indexUpcomingNodes(input: Pick<UpcomingNodesIndex, 'observation'
     nodesByGroup,
     registered: joined,
     leaving: new Set([...state.deleting.values()].map((removal) => removal.instance)),
-    volumesClaimed: cluster.pendingPods.some(({ claims }) => claims !== undefined),
+    volumesClaimed: cluster.pendingPods.some(({ mounts }) => mounts.claims.length > 0),
     driversNeeded: driversNeededBy(cluster.pendingPods),
   };
 }

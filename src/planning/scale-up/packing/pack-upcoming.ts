@@ -2,13 +2,12 @@
  * Packs pods on nodes that kube-scheduler has not filled yet as the estimates of new nodes do: by size, node after node. The pods for
  * which such nodes were requested come first. Must not know how groups grow.
  */
+import { isReal, type Pod } from '../../../domain/pod.ts';
 import type { NodeGroupId, NodeName, PodUid } from '../../../domain/ids.ts';
-import type { Pod } from '../../../domain/pod.ts';
 import type { SlicedWork } from '../../../lib/slices.ts';
 import type { ClusterSnapshot } from '../../../scheduling/snapshot/cluster-snapshot.ts';
 import { fitsStatically } from '../../../scheduling/snapshot/node-only-fit.ts';
 import { type SnapshotNode, tryInFork } from '../../../scheduling/snapshot/snapshot.ts';
-import { isOnlyPlanned } from '../../state/increases/pods-of-increases.ts';
 import {
   type ExistingCapacity,
   placedVerdict,
@@ -44,11 +43,7 @@ export function* placeAndPack(
   const daemons = toPlace.filter((pod) => pod.daemonSet);
   const daemonsLeft = yield* placeOnCapacity(capacity, daemons);
   const pods = toPlace.filter((pod) => !pod.daemonSet);
-  const own = findServedPods(
-    capacity,
-    pods.filter((pod) => !isOnlyPlanned(pod)),
-    awaited,
-  );
+  const own = findServedPods(capacity, pods.filter(isReal), awaited);
   for (const [group, some] of own) for (const pod of some) verdicts.set(pod, { kind: 'fits-upcoming-node', group });
   const served = new Set([...own.values()].flat());
   const others = pods.filter((pod) => !served.has(pod));
@@ -66,7 +61,11 @@ export function* placeAndPack(
 /** Without awaited pods that exist only in plans: any pod may have their room, so they come last, but they need no other node. */
 function withoutPlanned(capacity: ExistingCapacity, pods: readonly Pod[], awaited: ReadonlyMap<PodUid, NodeGroupId>): readonly Pod[] {
   const served = new Set<Pod>();
-  for (const [group, some] of findServedPods(capacity, pods.filter(isOnlyPlanned), awaited)) {
+  for (const [group, some] of findServedPods(
+    capacity,
+    pods.filter((pod) => !isReal(pod)),
+    awaited,
+  )) {
     for (const pod of some) {
       served.add(pod);
       capacity.verdicts.set(pod, { kind: 'fits-upcoming-node', group });

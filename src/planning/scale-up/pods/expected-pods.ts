@@ -70,9 +70,9 @@ function isNewer(pod: Pod, than: Pod): boolean {
 }
 
 function copiesOf(sample: Pod, by: { readonly uid: string; readonly count: number; readonly nowMs: number }): readonly Pod[] {
-  const { unseen: _unseen, ...rest } = sample;
+  const status = { ...sample.status, unseen: false };
   return Array.from({ length: by.count }, (_none, at) => ({
-    ...rest,
+    ...sample,
     uid: `${by.uid}-${at + 1}`,
     name: `${sample.name}-copy-${at + 1}`,
     nodeName: undefined,
@@ -81,6 +81,7 @@ function copiesOf(sample: Pod, by: { readonly uid: string; readonly count: numbe
     createdAtMs: by.nowMs,
     unschedulable: { sinceMs: by.nowMs, message: '' },
     ready: false,
-    injected: true,
+    origin: 'expected',
+    status,
   }));
 }

@@ -5,7 +5,7 @@
  * Idea: on-demand share.
  */
 import { isSpotNode } from '../../../domain/node.ts';
-import { onDemandPods, type OnDemandShare } from '../../../domain/pod.ts';
+import { onDemandPods, type OnDemandShare } from '../../../domain/annotations.ts';
 import type { ClusterView } from '../../../domain/observation.ts';
 import type { Pod, PodShape } from '../../../domain/pod.ts';
 import { compareText } from '../../../lib/comparison.ts';
@@ -74,8 +74,8 @@ function workloadsOf({ nodes, podsByNode, pendingPods }: Cluster): Workloads {
 
 /** A pod that is being deleted is no pod of its workload any more; its successor is. */
 function addMember(workloads: Map<string, { readonly members: Member[] }>, member: Member): void {
-  const { minOnDemand, controller, deletionAtMs, daemonSet } = member.pod;
-  if (minOnDemand === undefined || controller === undefined || deletionAtMs !== undefined || daemonSet) return;
+  const { annotations, controller, deletionAtMs, daemonSet } = member.pod;
+  if (annotations.minOnDemand === undefined || controller === undefined || deletionAtMs !== undefined || daemonSet) return;
   const known = workloads.get(controller.uid);
   if (known === undefined) workloads.set(controller.uid, { members: [member] });
   else known.members.push(member);
@@ -84,7 +84,14 @@ function addMember(workloads: Map<string, { readonly members: Member[] }>, membe
 /** While a new template is rolled out to pods of one controller, the larger share holds. */
 function shareOf(members: readonly Member[]): OnDemandShare {
   return members.reduce<OnDemandShare>(
-    (most, { pod: { minOnDemand } }) => (minOnDemand !== undefined && minOnDemand.percent > most.percent ? minOnDemand : most),
+    (
+      most,
+      {
+        pod: {
+          annotations: { minOnDemand },
+        },
+      },
+    ) => (minOnDemand !== undefined && minOnDemand.percent > most.percent ? minOnDemand : most),
     { percent: 0, text: '0%' },
   );
 }

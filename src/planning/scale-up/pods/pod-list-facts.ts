@@ -2,6 +2,7 @@
  * Facts of the pods of one node, found once: the lists are never changed, and most are the same in the next loop. Must not know what
  * follows from a fact.
  */
+import { isReservation } from '../../state/assumed-pods.ts';
 import { needsDevices } from '../../../domain/devices.ts';
 import type { Pod } from '../../../domain/pod.ts';
 import { CPU, MEMORY } from '../../../domain/resources.ts';
@@ -52,9 +53,9 @@ function findFacts(pods: readonly Pod[]): PodListSummary {
   }
   return {
     lowestPriority,
-    hasHolds: pods.some(({ holds }) => holds !== undefined),
+    hasHolds: pods.some(isReservation),
     hasDeviceClaims: pods.some(({ shape }) => needsDevices(shape.devices) || shape.unsupported.length > 0),
-    hasShares: pods.some(({ minOnDemand }) => minOnDemand !== undefined),
+    hasShares: pods.some(({ annotations }) => annotations.minOnDemand !== undefined),
     requests: pods.some(({ deletionAtMs, daemonSet, mirror }) => deletionAtMs !== undefined || (daemonSet && mirror))
       ? undefined
       : requests,

@@ -23,7 +23,7 @@ export function inTurns(pods: readonly Pod[], last: readonly PodUid[] = []): rea
   const counts = new Map<string, number>();
   const turns = pods.toSorted(byPrecedence).map((pod): Turn => {
     // guard: pods that were searched in vain keep no other pod from its search
-    const part = Number(pod.holds === 'buffer') * 2 + Number(had.has(pod.uid));
+    const part = Number(pod.origin === 'buffer') * 2 + Number(had.has(pod.uid));
     const own = `${part} ${priorityOf(pod)} ${pod.namespace}`;
     const number = counts.get(own) ?? 0;
     counts.set(own, number + 1);

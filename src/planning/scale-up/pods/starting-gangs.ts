@@ -58,7 +58,7 @@ export function sortGangs(cluster: ClusterView, { asking, ignored }: AskingPods)
     const others = ignoredOf.get(gang.id) ?? [];
     const running = bound.running(gang) + others.filter(([, verdict]) => isIgnoredAs(verdict, 'nominated')).length;
     if (running >= gang.minCount) continue;
-    const unseen = others.filter(([pod, verdict]) => pod.unseen === true && isIgnoredAs(verdict, 'not-unschedulable')).map(([pod]) => pod);
+    const unseen = others.filter(([pod, verdict]) => pod.status.unseen && isIgnoredAs(verdict, 'not-unschedulable')).map(([pod]) => pod);
     if (running + pods.length + unseen.length >= gang.minCount) {
       for (const pod of unseen) joined.add(pod);
       gangs.push({ gang, pods: [...pods, ...unseen], running });

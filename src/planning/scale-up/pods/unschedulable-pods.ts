@@ -64,14 +64,14 @@ export function schedulingStateOf(
   return isBypassed(pod, policy) ? 'unseen' : 'not-unschedulable';
 }
 
-function isBypassed({ shape, unseen }: Pod, { bypassedSchedulers }: Pick<ScaleUpPolicy, 'bypassedSchedulers'>): boolean {
-  return unseen === true && bypassedSchedulers.includes(shape.schedulerName);
+function isBypassed({ shape, status }: Pod, { bypassedSchedulers }: Pick<ScaleUpPolicy, 'bypassedSchedulers'>): boolean {
+  return status.unseen && bypassedSchedulers.includes(shape.schedulerName);
 }
 
 /** A pod's own delay may only lengthen the delay of the policy. */
-function newPodDelayMs({ shape, scaleUpDelayMs = 0 }: Pod, policy: ScaleUpPolicy, gpus: readonly number[]): number {
+function newPodDelayMs({ shape, annotations }: Pod, policy: ScaleUpPolicy, gpus: readonly number[]): number {
   const wantsGpu = gpus.some((index) => (shape.requests[index] ?? 0) > 0);
-  return Math.max(policy.newPodDelayMs, scaleUpDelayMs, wantsGpu ? policy.newGpuPodDelayMs : 0);
+  return Math.max(policy.newPodDelayMs, annotations.scaleUpDelayMs, wantsGpu ? policy.newGpuPodDelayMs : 0);
 }
 
 /** Only an explicit priority makes a pod expendable. */
@@ -90,7 +90,7 @@ export function priorityOf({ shape }: Pod): number {
  */
 export function byPrecedence(left: Pod, right: Pod): number {
   return (
-    Number(left.holds === 'buffer') - Number(right.holds === 'buffer') ||
+    Number(left.origin === 'buffer') - Number(right.origin === 'buffer') ||
     priorityOf(right) - priorityOf(left) ||
     left.createdAtMs - right.createdAtMs ||
     compareText(left.namespace, right.namespace) ||

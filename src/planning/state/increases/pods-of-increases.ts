@@ -16,11 +16,6 @@ export function podClass({ key }: Pick<PodShape, 'key'>): string {
   return `${stableHash(key).toString(36)}-${key.length.toString(36)}`;
 }
 
-/** Whether the pod exists in plans alone, in each of them. */
-export function isOnlyPlanned({ injected, holds }: Pick<Pod, 'injected' | 'holds'>): boolean {
-  return injected === true || holds === 'buffer';
-}
-
 /** `firstAskedAtMs`: when nodes were first requested for them. */
 export function podsByClass(pods: readonly Pod[], firstAskedAtMs: number): readonly PodsOfClass[] {
   const classOf = new Map<string, string>();

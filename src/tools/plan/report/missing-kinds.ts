@@ -50,8 +50,8 @@ export function missingKinds({ file, scaleDown, observation, freesNodes }: Missi
 }
 
 /** Claims that exist before the pod. */
-function mountsClaims({ claims = [] }: Pod): boolean {
-  return claims.some(({ ephemeral }) => ephemeral === undefined);
+function mountsClaims({ mounts }: Pod): boolean {
+  return mounts.claims.some(({ ephemeral }) => ephemeral === undefined);
 }
 
 function selectsNamespaces({ shape }: Pod): boolean {

@@ -172,11 +172,14 @@ function withRooms(input: ScaleUpInput, plan: ScaleDownPlan): ScaleUpInput {
 const MOST_RESIZES = 100;
 
 function resizesIn(input: ScaleUpInput): readonly PodResize[] {
-  const pods = [...input.observation.cluster.podsByNode.values()].flat().filter(({ resize }) => resize !== undefined);
+  const pods = [...input.observation.cluster.podsByNode.values()].flat().filter(({ status }) => status.resize !== undefined);
   return pods
     .sort(compareBy(podName))
     .slice(0, MOST_RESIZES)
-    .flatMap((pod) => (pod.resize === undefined ? [] : [{ pod: podName(pod), sentence: describeResize(pod, pod.resize, input) }]));
+    .flatMap((pod) => {
+      const { resize } = pod.status;
+      return resize === undefined ? [] : [{ pod: podName(pod), sentence: describeResize(pod, resize, input) }];
+    });
 }
 
 function ownersOf({ verdicts }: ScaleUpPlan): PlanReport['owners'] {

@@ -40,7 +40,7 @@ it.each([
   [{ unseen: true }, 'kube-scheduler has not tried it yet, or a scheduling gate holds it (spec.schedulingGates)'],
   [{}, 'kube-scheduler does not try it: a scheduling gate holds it (spec.schedulingGates) until its controller removes the gate'],
 ] as const)('a pod that kube-scheduler did not refuse, %j, is said to wait for kube-scheduler', (more, why) => {
-  const gated: Pod = { ...aPod({ name: 'gated' }), unschedulable: undefined, ...more };
+  const gated: Pod = aPod({ name: 'gated', unschedulable: undefined, ...more });
   const answer = answerOn({ kind: 'pod', name: 'default/gated' }, answers({ pods: [gated] }));
   expect(answer?.sentence).toBe(`Pending: it causes no scale-up, ${why}.`);
 });

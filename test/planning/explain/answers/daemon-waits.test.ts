@@ -2,7 +2,16 @@ import { expect, it } from 'vitest';
 import type { Pod } from '../../../../src/domain/pod.ts';
 import { answerOn } from '../../../../src/planning/explain/answers/answer.ts';
 import { planScaleUp } from '../../../../src/planning/scale-up/plan.ts';
-import { aCluster, aGroup, aNode, anObservation, aPod, resourceNames, type ShapeOptions } from '../../../support/builders.ts';
+import {
+  aCluster,
+  aGroup,
+  aNode,
+  anObservation,
+  aPod,
+  resourceNames,
+  type PodOptions,
+  type ShapeOptions,
+} from '../../../support/builders.ts';
 import { aPolicy } from '../../../support/policy.ts';
 import { aState } from '../../../support/state.ts';
 
@@ -17,7 +26,7 @@ function agent(shape: ShapeOptions, node = 'n'): Pod {
   });
 }
 
-const on = (name: string, cpu: string, rest: Partial<Pod> = {}, shape: ShapeOptions = {}): Pod =>
+const on = (name: string, cpu: string, rest: PodOptions = {}, shape: ShapeOptions = {}): Pod =>
   aPod({ name, nodeName: 'n', shape: { cpu, ...shape }, ...rest });
 
 function sentenceOf(pods: readonly Pod[]): string | undefined {

@@ -86,7 +86,7 @@ it.each([
       },
     },
     createPodProjection(resourceNames),
-  );
+  ).status;
   expect(resize?.kind).toBe(kind);
   if (resize !== undefined) expect([resize.wanted[0], resize.message]).toEqual([3_000, 'why']);
 });

@@ -2,6 +2,7 @@
  * Every fix for a node works: the changes are made by hand, without the code that simulated them, and removals are planned and carried
  * out round after round, as loops do with their limits, until nothing more is removed.
  */
+import { PROTECTED, type Protection } from '../../../../src/domain/annotations.ts';
 import { array, assert, boolean, constantFrom, integer, property, record, type Arbitrary } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Node } from '../../../../src/domain/node.ts';
@@ -15,7 +16,7 @@ import type { RemovalFix } from '../../../../src/planning/explain/advice/fix.ts'
 import type { Change } from '../../../../src/planning/explain/changes/change-kinds.ts';
 import { planScaleDown } from '../../../../src/planning/scale-down/plan.ts';
 import { ClusterSnapshot } from '../../../../src/scheduling/snapshot/cluster-snapshot.ts';
-import { aBudget, aNode, aPod, resourceNames, START_MS } from '../../../support/builders.ts';
+import { START_MS, aBudget, aNode, aPod, podWith, resourceNames } from '../../../support/builders.ts';
 import { aPolicy } from '../../../support/policy.ts';
 import { observe, pool } from '../../scale-down/world.ts';
 import { aState } from '../../../support/state.ts';
@@ -36,7 +37,7 @@ interface App {
   readonly cpu: string;
   readonly apart: boolean;
   readonly safeToEvict: 'false' | undefined;
-  readonly doNotDisrupt: boolean;
+  readonly protection: Protection | undefined;
   readonly local: boolean;
   readonly bare: boolean;
   readonly selects: boolean;
@@ -48,7 +49,7 @@ const apps: Arbitrary<readonly App[]> = array(
     cpu: constantFrom('200m', '600m', '1500m'),
     apart: constantFrom(false, false, true),
     safeToEvict: constantFrom(undefined, undefined, 'false' as const),
-    doNotDisrupt: constantFrom(false, false, false, true),
+    protection: constantFrom(undefined, undefined, undefined, PROTECTED),
     local: constantFrom(false, false, true),
     bare: constantFrom(false, false, false, true),
     selects: constantFrom(false, false, false, true),
@@ -96,7 +97,7 @@ function podOf(app: App, name: string, { serial, node }: { readonly serial: numb
     nodeName: node,
     controller: app.bare ? undefined : { kind: 'ReplicaSet', name, uid: name },
     safeToEvict: app.safeToEvict,
-    doNotDisrupt: app.doNotDisrupt,
+    protection: app.protection,
     localVolumes: app.local ? [{ name: 'tmp', kind: 'emptyDir' }] : [],
     shape: {
       cpu: app.cpu,
@@ -212,8 +213,8 @@ function changeWorld(world: World, change: Change, app: string): World {
       };
     case 'annotate-workload':
       return pods(change.workload.name, (pod) => {
-        if (change.key.endsWith('local-volumes')) return { ...pod, safeToEvictVolumes: change.value!.split(',') };
-        return change.key.endsWith('safe-to-evict') ? { ...pod, safeToEvict: undefined } : { ...pod, doNotDisrupt: false };
+        if (change.key.endsWith('local-volumes')) return podWith(pod, { safeToEvictVolumes: change.value!.split(',') });
+        return podWith(pod, change.key.endsWith('safe-to-evict') ? { safeToEvict: undefined } : { protection: undefined });
       });
     case 'own-pod':
       return {

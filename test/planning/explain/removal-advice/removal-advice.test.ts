@@ -1,4 +1,5 @@
 /** What frees a node, by what keeps it. Every row is followed by hand, and the node goes. */
+import { PROTECTED } from '../../../../src/domain/annotations.ts';
 import { describe, expect, it } from 'vitest';
 import type { Observation } from '../../../../src/domain/observation.ts';
 import { finishAtOnce } from '../../../../src/lib/slices.ts';
@@ -144,7 +145,7 @@ describe('what frees a node', () => {
     ],
     [
       "Karpenter's annotation removed, and a replica more",
-      world({ pods: [api('p-0', 'a', { doNotDisrupt: true })], budgets: [strict(1)] }),
+      world({ pods: [api('p-0', 'a', { protection: PROTECTED })], budgets: [strict(1)] }),
       'remove the annotation karpenter.sh/do-not-disrupt from the pods of Deployment payments/api, and run 2 replicas of payments/api',
       [
         `kubectl -n payments annotate pods -l pod-template-hash=${HASH} karpenter.sh/do-not-disrupt-`,
@@ -398,7 +399,7 @@ describe('a step that can lose data or protection says so before', () => {
     ],
     [
       "the end of Karpenter's protection",
-      world({ pods: [api('p-0', 'a', { doNotDisrupt: true })] }),
+      world({ pods: [api('p-0', 'a', { protection: PROTECTED })] }),
       [
         'the annotation protects from interruption; without it, 1 pod may be evicted at any time from then on, and what it keeps on its node is lost',
         TEMPLATE,

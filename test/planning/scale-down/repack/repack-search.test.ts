@@ -3,7 +3,7 @@ import type { NodeGroup } from '../../../../src/domain/node-group.ts';
 import { finishAtOnce } from '../../../../src/lib/slices.ts';
 import { estimateRepacks } from '../../../../src/planning/scale-down/repack/repack-estimate.ts';
 import { describeEstimate } from '../../../../src/planning/explain/repack-words.ts';
-import { aPod, resourceNames, START_MS } from '../../../support/builders.ts';
+import { START_MS, aPod, podWith, resourceNames } from '../../../support/builders.ts';
 import { aPolicy } from '../../../support/policy.ts';
 import type { Policy } from '../../../../src/domain/policy.ts';
 import { withOnDemandShares } from '../../../../src/planning/scale-up/pods/on-demand-shares.ts';
@@ -226,7 +226,7 @@ describe('the order of the user', () => {
         ? { ...group, template: { ...group.template, labels: { ...group.template.labels, ...spotLabel } } }
         : group,
     );
-    const withShare = (percent: number) => (world.pods ?? []).map((pod) => ({ ...pod, minOnDemand: { percent, text: `${percent}%` } }));
+    const withShare = (percent: number) => (world.pods ?? []).map((pod) => podWith(pod, { minOnDemand: { percent, text: `${percent}%` } }));
     const sets = (percent: number) =>
       searchIn({ ...world, groups, policy, pods: withShare(percent) }, withOnDemandShares).sets.map(({ remove }) => remove.length);
     expect([sets(0), sets(50), sets(100)]).toEqual([[2], [1], []]);

@@ -8,7 +8,7 @@ import { DEFAULT_REPACK, NOTHING_REPACKED } from '../../../../src/domain/repack.
 import { AutoscalerError } from '../../../../src/lib/errors.ts';
 import { noteRepackIncrease } from '../../../../src/planning/scale-down/repack/repack-memory.ts';
 import type { RepackDecision } from '../../../../src/planning/scale-down/repack/repack.ts';
-import { aNode, anInstance, aPod, START_MS } from '../../../support/builders.ts';
+import { START_MS, aNode, aPod, anInstance, podWith } from '../../../support/builders.ts';
 import { aPolicy } from '../../../support/policy.ts';
 import { MINUTE, type World } from '../world.ts';
 import { step, type Step, worldOf } from './repack-world.ts';
@@ -94,7 +94,7 @@ describe('the steps of a repack', () => {
 describe('a repack that does not hold', () => {
   const protectedPod = (world: World): World => ({
     ...world,
-    pods: (world.pods ?? []).map((pod, at) => (at === 0 ? { ...pod, safeToEvict: 'false' as const } : pod)),
+    pods: (world.pods ?? []).map((pod, at) => (at === 0 ? podWith(pod, { safeToEvict: 'false' }) : pod)),
   });
 
   it.each([

@@ -7,7 +7,7 @@ import { describeNodeHealth } from '../../../../src/planning/explain/answers/nod
 import { NODE_IMAGE_LABEL } from '../../../../src/planning/facts/node-images.ts';
 import { noteRepackIncrease } from '../../../../src/planning/scale-down/repack/repack-memory.ts';
 import type { RepackDecision } from '../../../../src/planning/scale-down/repack/repack.ts';
-import { anAgentPool, anInstance, aNode, aPod, aTemplate, START_MS } from '../../../support/builders.ts';
+import { START_MS, aNode, aPod, aTemplate, anAgentPool, anInstance, podWith } from '../../../support/builders.ts';
 import { aPolicy } from '../../../support/policy.ts';
 import { aState } from '../../../support/state.ts';
 import { MINUTE, observe, plan, pool, removed, type World } from '../world.ts';
@@ -138,7 +138,7 @@ describe('a sick node', () => {
 
   it('stays if a pod blocks it, and others are replaced instead', () => {
     const world = worldOf({ sick: { 0: 12, 1: 11 }, rules: { breakerPercent: 50 } });
-    const pods = (world.pods ?? []).map((pod, at) => (at === 0 ? { ...pod, safeToEvict: 'false' as const } : pod));
+    const pods = (world.pods ?? []).map((pod, at) => (at === 0 ? podWith(pod, { safeToEvict: 'false' }) : pod));
     const found = step({ world: { ...world, pods } });
     expect(stages(found)).toEqual(['gpu-1 checked']);
     expect(left(found)).toEqual({ 'gpu-0': expect.stringMatching(/^other sick nodes|NotSafeToEvict/) as string });

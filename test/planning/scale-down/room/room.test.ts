@@ -12,7 +12,7 @@ import { finishAtOnce } from '../../../../src/lib/slices.ts';
 import { makeScaleDownContext } from '../../../../src/planning/scale-down/plan-context.ts';
 import { planRoom, withFailedTry } from '../../../../src/planning/scale-down/room/room.ts';
 import { ClusterSnapshot } from '../../../../src/scheduling/snapshot/cluster-snapshot.ts';
-import { aBudget, aNode, aPod, aTemplate, keyOf, resourceNames, START_MS, type PodOptions } from '../../../support/builders.ts';
+import { START_MS, aBudget, aNode, aPod, aTemplate, keyOf, podWith, resourceNames, type PodOptions } from '../../../support/builders.ts';
 import { aPolicy } from '../../../support/policy.ts';
 import { aState } from '../../../support/state.ts';
 import { MINUTE, observe, pool } from '../world.ts';
@@ -148,7 +148,7 @@ describe('room on a full node', () => {
     ],
     [
       'where headroom stands in the way: of the pods that run there, the smallest is enough',
-      { pods: [agent('1'), on(FULL, 'web', '500m'), api, on(FULL, 'headroom', '500m', { holds: 'buffer' })] },
+      { pods: [agent('1'), on(FULL, 'web', '500m'), api, on(FULL, 'headroom', '500m', { origin: 'buffer' })] },
       ['default/web'],
     ],
     [
@@ -209,7 +209,9 @@ describe('room on a full node', () => {
     ],
     [
       'the resize can never be',
-      { pods: [{ ...deferred('2500m'), resize: { kind: 'infeasible', message: '', wanted: resourceNames.parse({ cpu: '9' }) } }, web] },
+      {
+        pods: [podWith(deferred('2500m'), { resize: { kind: 'infeasible', message: '', wanted: resourceNames.parse({ cpu: '9' }) } }), web],
+      },
       'its node can never hold that size, and what a replacement would request is not known (cluster.verticalPodAutoscalers is off)',
     ],
     ['the node is not ready', { ...away, node: { readiness: { ready: false, sinceMs: START_MS, reason: '' } } }, 'not ready'],

@@ -144,7 +144,11 @@ describe('pods and nodes to come', () => {
 describe('a node that is ready before its disk driver is', () => {
   const ZONE = 'topology.disk.csi.azure.com/zone';
   const place = { kind: 'reachable', terms: [{ expressions: [{ key: ZONE, operator: 'In', values: ['we-1'] }], fields: [] }] } as const;
-  const db = aPod({ name: 'db', claims: [{ name: 'data' }], shape: { volumes: { ...NO_VOLUME_RULES, places: [place] } } });
+  const db = aPod({
+    name: 'db',
+    claims: [{ name: 'data', ephemeral: undefined }],
+    shape: { volumes: { ...NO_VOLUME_RULES, places: [place] } },
+  });
   const world = (createdAtMs: number, labels: Readonly<Record<string, string>> = {}) => ({
     groups: [aGroup({ id: 'a', target: 1, template: aTemplate({ labels: { [ZONE]: 'we-1' } }) })],
     nodes: [aNode({ name: 'a-0', createdAtMs, labels, readiness: { ready: true, sinceMs: createdAtMs, reason: '' } })],

@@ -18,7 +18,7 @@ const wants = (desired: number): readonly ReplicatedWorkload[] => [
 const groups = [aGroup({ id: 'a', target: 1, maxSize: 50 })];
 const nodes = [aNode({ name: 'a-0' })];
 const on = { proactive: true, podInjectionLimit: 5000 };
-const injected = (plan: ReturnType<typeof planFor>): readonly Pod[] => [...plan.verdicts.keys()].filter((pod) => pod.injected === true);
+const injected = (plan: ReturnType<typeof planFor>): readonly Pod[] => [...plan.verdicts.keys()].filter((pod) => pod.origin === 'expected');
 /** One bound, one refused, one gated: three known. */
 const known = [
   aPod({ name: 'web-0', nodeName: 'a-0', cpu: '4', controller }),

@@ -1,7 +1,7 @@
 /** Workloads keep a share of their pods on regular nodes: no plan of growth or of removals counts on Spot nodes for more than the rest. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { onDemandShareOf } from '../../../../src/domain/pod.ts';
+import { onDemandShareOf } from '../../../../src/domain/annotations.ts';
 import type { Node } from '../../../../src/domain/node.ts';
 import type { Observation } from '../../../../src/domain/observation.ts';
 import type { Pod } from '../../../../src/domain/pod.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { hasProtectionEnded, isProtectionUnreadable, protectionOf, protectionText } from '../../src/domain/do-not-disrupt.ts';
+import { hasProtectionEnded, isProtectionUnreadable, PROTECTED, protectionOf, protectionText } from '../../src/domain/annotations.ts';
 
 const START = Date.UTC(2026, 10, 23, 8, 0);
 const HOUR = 3_600_000;
@@ -17,9 +17,9 @@ describe('karpenter.sh/do-not-disrupt', () => {
   ])('"%s" protects from the start for that long', (value, untilMs) => {
     const protection = protectionOf(value, START);
     expect(protection?.protectedUntilMs).toBe(untilMs);
-    expect(isProtectionUnreadable(protection ?? {})).toBe(false);
+    expect(isProtectionUnreadable(protection ?? PROTECTED)).toBe(false);
     const endMs = untilMs ?? Number.MAX_SAFE_INTEGER;
-    expect([endMs - 1, endMs].map((nowMs) => hasProtectionEnded(protection ?? {}, nowMs))).toEqual([false, untilMs !== undefined]);
+    expect([endMs - 1, endMs].map((nowMs) => hasProtectionEnded(protection ?? PROTECTED, nowMs))).toEqual([false, untilMs !== undefined]);
   });
 
   it.each(['false', '0s', '0', '0h0m'])('"%s" protects nothing, started or not', (value) => {
@@ -38,7 +38,7 @@ describe('karpenter.sh/do-not-disrupt', () => {
     ['more than a Go duration can hold', '2562048h'],
     ['a number beyond all numbers', `${'9'.repeat(400)}h`],
   ])('protects without end, and says so, if its value cannot be read: %s', (_what, value) => {
-    const protection = protectionOf(value, START) ?? {};
+    const protection = protectionOf(value, START) ?? PROTECTED;
     expect(hasProtectionEnded(protection, Number.MAX_SAFE_INTEGER)).toBe(false);
     expect(isProtectionUnreadable(protection)).toBe(true);
     expect(protectionText(protection)).toMatch(
@@ -47,7 +47,7 @@ describe('karpenter.sh/do-not-disrupt', () => {
   });
 
   it('protects for now if the start is not known, and then until long after the start, even if a clock is ahead', () => {
-    const waiting = protectionOf('4h', undefined) ?? {};
+    const waiting = protectionOf('4h', undefined) ?? PROTECTED;
     expect(hasProtectionEnded(waiting, Number.MAX_SAFE_INTEGER)).toBe(false);
     expect(isProtectionUnreadable(waiting)).toBe(false);
     expect(protectionOf('4h', START + HOUR)?.protectedUntilMs).toBe(START + 5 * HOUR);
@@ -59,6 +59,6 @@ describe('karpenter.sh/do-not-disrupt', () => {
     ['4h', undefined, 'karpenter.sh/do-not-disrupt: "4h" from its start, which is not known yet'],
     ['2562047h', 8.64e15, 'karpenter.sh/do-not-disrupt: "2562047h", until +275760-09-13 00:00 UTC'],
   ])('is shown with what it means: "%s" from %s', (value, sinceMs, text) => {
-    expect(protectionText(protectionOf(value, sinceMs) ?? {})).toBe(text);
+    expect(protectionText(protectionOf(value, sinceMs) ?? PROTECTED)).toBe(text);
   });
 });
