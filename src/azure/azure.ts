@@ -22,8 +22,7 @@ import { fencedTables, reportAgents, type AgentReport } from './view/cache-metri
 import { wireAzure, type AzureDeps, type AzureRooms } from './wiring.ts';
 import { increaseWithStopped } from './stops/start-stopped.ts';
 import { reimageInstance } from './stops/reimage-instance.ts';
-import { stopOrDelete } from './stops/stop-instances.ts';
-import { deleteFromVmsPool } from './writes/delete-backends.ts';
+import { stopMachines, stopOrDelete } from './stops/stop-instances.ts';
 import { increaseScaleSet } from './writes/increase-scale-set.ts';
 import { increaseThroughAks } from './writes/increase-through-aks.ts';
 import { increaseVmsPool } from './writes/increase-vms-pool.ts';
@@ -148,7 +147,7 @@ class AzureAdapter implements AzureNodeGroups {
     // guard: no deletion is sent into a pause
     const group = gate.writableGroup(request.group, areFailed ? 'give-back' : 'removal');
     if (typeof group === 'string') return { kind: 'refused', group: request.group, reason: group };
-    const plain = group.kind === 'vms-pool' ? deleteFromVmsPool : stopOrDelete;
+    const plain = group.kind === 'vms-pool' ? stopMachines : stopOrDelete;
     const remove = request.reimages === true ? reimageInstance : plain;
     const outcome = await remove(writes, group, request, this.#untilClosed(signal));
     gate.recordOutcome(group, outcome);

@@ -23,7 +23,7 @@ import { RateLimits } from './arm/rate-limits.ts';
 import { foldName } from './arm/resource-ids.ts';
 import { createClients, createCredential } from './arm/sdk-clients.ts';
 import { OwnWrites } from './groups/own-writes.ts';
-import { stopRuleOf } from './stops/stop-rules.ts';
+import { countOfSize, stopRuleOf } from './stops/stop-rules.ts';
 import { StoppedInstances } from './groups/stopped-instances.ts';
 import { WriteShares } from './groups/write-shares.ts';
 import { AzureInventory } from './inventory/inventory.ts';
@@ -147,6 +147,7 @@ export function wireAzure(deps: AzureDeps): AzureRooms {
       const group = inventory.registration().groups.get(key);
       return group === undefined ? undefined : stopRuleOf(group, inventory, options);
     },
+    sizeOf: (key) => countOfSize(inventory, key),
     readAgain: (group) => void inventory.reads.want({ what: 'instances', group }),
   });
   const views = new CloudViewBuilder({

@@ -58,11 +58,14 @@ export type RemovalBlock =
   | { readonly code: 'pause-unreadable'; readonly entry: string; readonly problem: string }
   /** Removals keep out of the hours of AKS or to them, and these are not known. */
   | { readonly code: 'hours-unknown'; readonly problem: string }
+  /** AKS stops what is removed, and `max` are stopped. */
+  | { readonly code: 'stopped-full'; readonly max: number }
   | RecordedBlock;
 
 /** Whether instances that failed to become nodes go all the same, and capacity that Azure could not fill. */
 export function keepsNodesAlone(block: RemovalBlock): boolean {
-  return block.code === 'hours-unknown' || (block.code !== 'pause-unreadable' && block.keeps === 'nodes');
+  if (block.code === 'hours-unknown' || block.code === 'stopped-full') return true;
+  return block.code !== 'pause-unreadable' && block.keeps === 'nodes';
 }
 
 /** A person asked that the group, or every group, is not changed until a time. `by` and `reason` are undefined if they are not stated. */
@@ -146,6 +149,9 @@ const SENTENCES: Sentences = {
     `${by === undefined ? '' : ` by ${by}`}${reason === undefined ? '' : `: ${reason}`}`,
   'pause-unreadable': ({ entry, problem }) => `removals wait, since the pause "${entry}" cannot be read: ${problem}`,
   'hours-unknown': ({ problem }) => `removals wait, since AKS's maintenance windows are not known: ${problem}`,
+  'stopped-full': ({ max }) =>
+    `removals wait, since AKS stops what is removed from its pool, and ${max} ${max === 1 ? 'machine is' : 'machines are'} stopped, as many as may be ` +
+    '(azure.maxStoppedInstances)',
   'pool-state': ({ state }) => `its agent pool is in state ${state}`,
   'write-refused': ({ untilMs, message }) => `Azure refused the last write; next try after ${new Date(untilMs).toISOString()}: ${message}`,
   locked: ({ message }) => message,
@@ -184,7 +190,7 @@ export function pausesOf({ change, increase, removal }: GroupBlocks): {
   readonly down: Extract<RemovalBlock, { readonly code: 'paused' | 'pause-unreadable' | 'hours-unknown' }> | undefined;
 } {
   const both = change?.code === 'paused' ? change : undefined;
-  const down = removal !== undefined && removal.code !== 'recorded' ? removal : undefined;
+  const down = removal !== undefined && removal.code !== 'recorded' && removal.code !== 'stopped-full' ? removal : undefined;
   return { up: both ?? (increase?.code === 'paused' ? increase : undefined), down: both ?? down };
 }
 

@@ -117,7 +117,7 @@ type StoppedInstances =
       readonly kind: 'stops';
       /** No VM runs. They count neither in the size of the group nor among its instances, and their nodes are not in the cluster's view. */
       readonly instances: readonly StoppedInstance[];
-      /** More are deleted. */
+      /** More are deleted; in a VMs pool, nodes stay instead. */
       readonly max: number;
       /** The OS disk of each, which is billed all the time. undefined: unknown. */
       readonly diskGib: number | undefined;
@@ -126,6 +126,8 @@ type StoppedInstances =
       readonly diskSku: string | undefined;
       /** A start failed: until then, new instances are created instead. undefined: they are started. */
       readonly startsClosed: { readonly untilMs: number; readonly message: string } | undefined;
+      /** Of a VMs pool: whether its count includes stopped machines, as it has shown since. If absent, it is a scale set or has not shown it. */
+      readonly counts?: { readonly how: 'left-out' | 'included'; readonly sinceMs: number };
     };
 
 export interface StoppedInstance {

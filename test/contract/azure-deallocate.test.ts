@@ -308,12 +308,8 @@ describe('what is not stopped', () => {
     ['of a pool that AKS deletes from', {}, worldWith({ scaleDownMode: 'Delete' }), 'its agent pool has scaleDownMode Delete'],
     ['of a Spot pool', {}, worldWith({ priority: 'Spot' }), 'Azure may refuse to start a stopped Spot instance at any time'],
     ['of a pool that is written through AKS', { writePath: 'agentPool' as const }, worldWith(), 'its size is written through AKS'],
-    [
-      'of a pool of type VirtualMachines',
-      {},
-      worldWith({ kind: 'vms-pool' }),
-      'its scaleDownMode is Deallocate, so AKS may stop what is deleted: set it to Delete',
-    ],
+    ['of a VMs pool that AKS deletes from', {}, worldWith({ kind: 'vms-pool', scaleDownMode: 'Delete' }), 'has scaleDownMode Delete'],
+    ['of a Spot VMs pool', {}, worldWith({ kind: 'vms-pool', priority: 'Spot' }), 'Azure may refuse to start a stopped Spot instance'],
   ])('%s says why', async (_what, rest, spec, why) => {
     const m = await started({ ...ON, ...rest }, spec);
     const group = m.groups().find(({ id }) => id.includes('general'));

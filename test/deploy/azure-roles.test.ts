@@ -10,6 +10,7 @@ import {
   MAINTENANCE_READ,
   NODE_GROUP_ACTIONS,
   REIMAGE_ACTION,
+  START_MACHINE_ACTION,
   STOP_ACTIONS,
 } from '../../src/tools/doctor/role-checks.ts';
 import { aPool, bound, deployment, MINUTE, worldOf } from '../scenarios/support.ts';
@@ -98,7 +99,7 @@ describe('least privilege in Azure', () => {
 
   it('grants what doctor checks in the role that it names', () => {
     const reads = [...AGENT_POOL_READ, ...MAINTENANCE_READ];
-    const instances = [...STOP_ACTIONS, REIMAGE_ACTION];
+    const instances = [...STOP_ACTIONS, START_MACHINE_ACTION, REIMAGE_ACTION];
     expect(actionsOf(AZURE_ROLES.filter(({ key }) => key === 'instances'))).toEqual(instances);
     const asked = { nodes: NODE_GROUP_ACTIONS, pools: [...reads, ...AGENT_POOL_WRITE], 'pools-read': reads };
     for (const [key, actions] of Object.entries(asked)) {

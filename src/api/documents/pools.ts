@@ -191,8 +191,12 @@ function stateOf(group: NodeGroup, skip: SkipReason | undefined, row: RowInput, 
     };
   if (row.upcoming > 0) return { state: 'increasing', sentence: `${nodesText(row.upcoming)} on the way.` };
   if (row.removing > 0) return { state: 'removing', sentence: `${nodesText(row.removing)} being removed.` };
-  const { removal } = group.blocks;
-  return removal === undefined || removal.code === 'recorded' ? { state: 'at-rest' } : pausedState(removal);
+  return restingState(group.blocks.removal);
+}
+
+function restingState(removal: NodeGroup['blocks']['removal']): FoundState {
+  const isPaused = removal !== undefined && removal.code !== 'recorded' && removal.code !== 'stopped-full';
+  return isPaused ? pausedState(removal) : { state: 'at-rest' };
 }
 
 function pausedState(block: NonNullable<ReturnType<typeof pausesOf>['down']>): FoundState {

@@ -191,6 +191,7 @@ export function vmsAgent(deps: AgentDeps, pools: VmsPoolsToList): CachingAgent {
     requestedRate: INSTANCE_LISTS,
   };
   const rest = deps.rest?.restOf(VMS_AGENT, policy.intervalMs);
+  let turn = 0;
   return cachingAgent({ id: VMS_AGENT, kind: 'vms', order: 1, operation: 'listVms', policy, rest }, async ({ signal }) => {
     const wasListed = deps.rest?.beginList(pools.groups());
     const silent = pools.silent();
@@ -210,7 +211,8 @@ export function vmsAgent(deps: AgentDeps, pools: VmsPoolsToList): CachingAgent {
       },
     });
     skipped.report();
-    const pages = await withViews(deps, list.pages, unclear, signal);
+    turn += 1;
+    const pages = await withViews(deps, list.pages, { keys: unclear, turn }, signal);
     return loaded(list, (complete) => believed(deps.instances.commitList({ agentId: VMS_AGENT, complete, pages }), complete, wasListed));
   });
 }

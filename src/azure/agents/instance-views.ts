@@ -2,6 +2,7 @@
  * A list of all VMs of a resource group has no instance views. Without one, a failed instance looks like a good node whose last
  * update failed, and a deallocated one like a running one. So the few that failed, or whose nodes are silent, are read one by one.
  */
+import type { Table } from '../../cache/table/table.ts';
 import type { ListPage, ListedRow } from '../../cache/table/row.ts';
 import { asAutoscalerError } from '../../lib/errors.ts';
 import type { ArmCalls } from '../arm/arm-client.ts';
@@ -19,20 +20,36 @@ export interface InstanceViewDeps {
   readonly clients: Pick<ArmClients, 'compute'>;
   readonly calls: ArmCalls;
   readonly foreign: Pick<ForeignItems, 'countRead'>;
+  readonly instances: Pick<Table<InstanceRow>, 'get'>;
 }
 
-/** The pages, with the unclear instances (by folded key) read again with their views. Rejects only with `cancelled`. */
+/** The instances that are unclear, by folded key. `turn` grows with each list, so that each of many is read every few lists. */
+interface Unclear {
+  readonly keys: ReadonlySet<string>;
+  readonly turn: number;
+}
+
+/** The pages, with the unclear instances read again with their views. Rejects only with `cancelled`. */
 export async function withViews(
   deps: InstanceViewDeps,
   pages: readonly ListPage<InstanceRow>[],
-  unclear: ReadonlySet<string>,
+  { keys, turn }: Unclear,
   signal: AbortSignal,
 ): Promise<readonly ListPage<InstanceRow>[]> {
-  const listed = pages.flatMap(({ rows }) => rows).filter(({ key }) => unclear.has(key));
-  const values = await Promise.all(listed.slice(0, MOST_VIEWS).map((row) => readView(deps, row, signal)));
+  const listed = pages.flatMap(({ rows }) => rows).filter(({ key }) => keys.has(key));
+  const first = listed.length > MOST_VIEWS ? (turn * MOST_VIEWS) % listed.length : 0;
+  const inTurn = [...listed.slice(first), ...listed.slice(0, first)].slice(0, MOST_VIEWS);
+  const values = await Promise.all(inTurn.map((row) => readView(deps, row, signal)));
   const viewed = new Map(values.flatMap((value) => (value === undefined ? [] : [[value.ref.key as string, value]])));
-  const better = (row: ListedRow<InstanceRow>): ListedRow<InstanceRow> => ({ ...row, value: viewed.get(row.key) ?? row.value });
-  return viewed.size === 0 ? pages : pages.map((page) => ({ ...page, rows: page.rows.map(better) }));
+  const better = (row: ListedRow<InstanceRow>): ListedRow<InstanceRow> => ({ ...row, value: viewed.get(row.key) ?? asKnown(deps, row) });
+  return listed.length === 0 ? pages : pages.map((page) => ({ ...page, rows: page.rows.map(better) }));
+}
+
+/** A list, which shows no power, does not undo what a view showed of the same VM. */
+function asKnown({ instances }: InstanceViewDeps, { key, value }: ListedRow<InstanceRow>): InstanceRow {
+  const known = instances.get(key)?.value;
+  const isStopped = known?.state === 'deallocated' && known.vmId === value.vmId && value.state === 'running';
+  return isStopped ? { ...value, state: 'deallocated' } : value;
 }
 
 /** undefined: the VM could not be read, so the listed row stays. */

@@ -8,6 +8,7 @@ export type ArmOperation =
   | 'deleteInstances'
   | 'deallocateInstances'
   | 'startInstances'
+  | 'startVm'
   | 'reimageInstance'
   | 'listInstances'
   | 'getInstance'
@@ -48,6 +49,8 @@ export const OPERATIONS: Readonly<Record<ArmOperation, OperationRateLimit>> = {
   // Only of groups that deallocate instances.
   deallocateInstances: { family: 'VMScaleSetActions', access: 'write' },
   startInstances: { family: 'VMScaleSetActions', access: 'write' },
+  // Only of pools of type VirtualMachines whose counts include stopped machines.
+  startVm: { family: 'UpdateVM', access: 'write' },
   // Only of pools whose sick nodes are reimaged.
   reimageInstance: { family: 'VMScaleSetVMActions', access: 'write' },
   listInstances: { family: 'HighCostGetVMScaleSet', access: 'read' },

@@ -12,6 +12,7 @@ import type { NodeReadiness } from '../../domain/node.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { durationAfterMs, type Closure, type ClosureTimes } from '../../lib/closure.ts';
 import type { InstanceRow } from '../rows/scale-set.ts';
+import { StoppedCounts, type CountOfSize, type CountReading } from './stopped-counts.ts';
 
 /** `stopping` and `starting`: our own request that Azure has not shown yet. */
 export type PowerState = 'up' | 'stopped' | 'stopping' | 'starting';
@@ -50,8 +51,12 @@ export interface StartClosure extends Closure {
 
 /** The stopped instances of one group. */
 export interface StoppedOfGroup {
-  /** No VM runs, or it is being stopped: they count in the capacity of the scale set, and not in the size of the group. */
+  /** No VM runs, or it is being stopped: they count in the capacity of a scale set, and not in the size of the group. */
   readonly counted: number;
+  /** How many of them are in the number that Azure shows: all of a scale set. undefined: not known, so that nothing may be written. */
+  readonly inSize: number | undefined;
+  /** What a size of a VMs pool shows of that. undefined: it is a scale set, or its nodes are deleted. */
+  readonly counting: CountReading | undefined;
   /** Those that a start may name. */
   readonly stopped: readonly Row<InstanceRow>[];
   /** False while the effect of a start or a stop is not known. */
@@ -67,16 +72,19 @@ interface StoppedDeps {
   readonly clock: Pick<Clock, 'now'>;
   readonly order: Pick<LogicalClock, 'tick'>;
   readonly instances: Pick<Table<InstanceRow>, 'scope' | 'get' | 'seen' | 'removalOf'>;
+  /** What AKS says of a group that is a size of a VMs pool. undefined: it is a scale set. */
+  readonly sizeOf: (group: string) => CountOfSize | undefined;
   /** Reads the instances of a group again. */
   readonly readAgain: (group: string) => void;
 }
 
-const NONE: StoppedOfGroup = { counted: 0, stopped: [], confirmed: true };
+const NONE: StoppedOfGroup = { counted: 0, inSize: 0, counting: undefined, stopped: [], confirmed: true };
 
 export class StoppedInstances {
   readonly #deps: StoppedDeps;
   readonly #changes = new Map<InstanceKey, PowerChange>();
   readonly #startClosures = new Map<string, StartClosure>();
+  readonly #counts: StoppedCounts;
   /** When this process first saw each stopped instance stopped, with its `vmId`. */
   readonly #since = new Map<InstanceKey, { readonly vmId: string; readonly atMs: number }>();
   /** A replica that stands by does not look. */
@@ -85,6 +93,7 @@ export class StoppedInstances {
 
   constructor(deps: StoppedDeps) {
     this.#deps = deps;
+    this.#counts = new StoppedCounts(deps.clock);
   }
 
   /** Grows with each start and stop of ours, and with each end of one. */
@@ -165,16 +174,25 @@ export class StoppedInstances {
     const { instances } = this.#deps;
     if (this.ruleOf(group)?.kind !== 'stops') return NONE;
     const stopped: Row<InstanceRow>[] = [];
-    let stopping = 0;
-    let confirmed = true;
+    const found = { stopping: 0, running: 0, confirmed: true, areChanging: false };
     for (const row of instances.scope(group).values()) {
-      if (row.value.state === 'deleting' || instances.removalOf(row.key) === 'under-way') continue;
       const state = this.stateOf(row);
+      const isLeaving = row.value.state === 'deleting' || instances.removalOf(row.key) === 'under-way';
+      if (isLeaving || isChanging(state, row.value)) found.areChanging = true;
+      if (isLeaving) continue;
       if (state === 'stopped') stopped.push(row);
-      if (state === 'stopping') stopping += 1;
-      if (this.#changeOf(row)?.end?.outcome === 'unknown' && (state === 'stopping' || state === 'starting')) confirmed = false;
+      else if (state === 'stopping') found.stopping += 1;
+      else found.running += 1;
+      if (this.#changeOf(row)?.end?.outcome === 'unknown' && isMoving(state)) found.confirmed = false;
     }
-    return { counted: stopped.length + stopping, stopped, confirmed };
+    const counted = stopped.length + found.stopping;
+    const counting = this.#countingOf(group, { ...found, stopped: counted });
+    return { counted, counting, inSize: inSizeOf(counting, counted), stopped, confirmed: found.confirmed };
+  }
+
+  #countingOf(group: string, machines: Parameters<StoppedCounts['read']>[2]): CountReading | undefined {
+    const size = this.#deps.sizeOf(group);
+    return size === undefined ? undefined : this.#counts.read(group, size, machines);
   }
 
   /** When this process first saw the instance stopped, milliseconds since the epoch. */
@@ -261,4 +279,18 @@ export class StoppedInstances {
     this.#changes.delete(key);
     this.#version += 1;
   }
+}
+
+function isMoving(state: PowerState): boolean {
+  return state === 'stopping' || state === 'starting';
+}
+
+function isChanging(state: PowerState, { state: shown }: InstanceRow): boolean {
+  return isMoving(state) || shown === 'creating' || shown === 'unknown';
+}
+
+function inSizeOf(counting: CountReading | undefined, counted: number): number | undefined {
+  if (counting === undefined) return counted;
+  if (!counting.known) return undefined;
+  return counting.how === 'included' ? counted : 0;
 }

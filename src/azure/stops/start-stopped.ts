@@ -6,7 +6,6 @@ import { describeBlock } from '../../domain/group-blocks.ts';
 import type { InstanceKey } from '../../domain/ids.ts';
 import type { AnsweredIncrease } from '../../domain/outcome.ts';
 import type { IncreaseRequest, UnansweredIncrease } from '../../domain/ports/cloud.ts';
-import type { Row } from '../../cache/table/row.ts';
 import { asAutoscalerError, type AutoscalerError, isEffectUnknown } from '../../lib/errors.ts';
 import { compareBy } from '../../lib/comparison.ts';
 import { isOperationInProgress, isPreempted } from '../arm/errors.ts';
@@ -14,12 +13,11 @@ import type { OperationEnd } from '../arm/operations.ts';
 import { HELD_BACK } from '../arm/rate-limits.ts';
 import { allowedSize } from '../groups/pool-limit.ts';
 import type { RegisteredGroup } from '../groups/registry.ts';
-import type { InstanceRow } from '../rows/scale-set.ts';
+import { describeCounting } from '../groups/stopped-counts.ts';
 import { readEach } from '../writes/delete-backends.ts';
 import { busy, checkPause, checkRequest } from '../writes/increase.ts';
-import { untilScaleSetWritable } from '../writes/pool-turn.ts';
-import { scaleSetState } from '../writes/resource-state.ts';
-import { NO_ANSWER, readWriteAnswer, type WriteAnswer, type WriteDeps } from '../writes/write-context.ts';
+import type { WriteDeps } from '../writes/write-context.ts';
+import { startBackendOf, type StartBackend, type StoppedRow } from './start-backends.ts';
 
 type Create = (
   deps: WriteDeps,
@@ -27,8 +25,6 @@ type Create = (
   request: IncreaseRequest,
   signal: AbortSignal,
 ) => Promise<AnsweredIncrease | UnansweredIncrease>;
-
-type StoppedRow = Row<InstanceRow>;
 
 /** If more are to be started, one list is read instead of each. */
 const READ_EACH_AT_MOST = 12;
@@ -41,7 +37,9 @@ export async function increaseWithStopped(
   signal: AbortSignal,
 ): Promise<AnsweredIncrease | UnansweredIncrease> {
   if (deps.stopped.ruleOf(group.key)?.kind !== 'stops') return create(deps, group, request, signal);
-  const start = await deps.locks.hold(group.key, signal, () => startStopped(deps, group, request, signal));
+  if (isStartedByAks(deps, group)) return createAndStart(deps, group, { request, create }, signal);
+  const backend = startBackendOf(deps, group);
+  const start = await deps.locks.hold(backend.lockKey, signal, () => startStopped(deps, group, { backend, request }, signal));
   if (typeof start !== 'number') return start;
   const from = request.from + start;
   const accepted = { kind: 'accepted', group: group.id, target: from, started: start } as const;
@@ -52,14 +50,34 @@ export async function increaseWithStopped(
   return created.kind === 'accepted' ? { ...created, started: start } : accepted;
 }
 
-/** Creates instances beside those that are stopped: the same write, in numbers of the scale set. */
+/** Where AKS leaves stopped machines out of its count, it starts them itself before it creates any, as it documents of its mode. */
+function isStartedByAks({ stopped }: WriteDeps, { key, kind }: RegisteredGroup): boolean {
+  const { counting } = stopped.of(key);
+  return kind === 'vms-pool' && (counting?.known !== true || counting.how !== 'included');
+}
+
+async function createAndStart(
+  deps: WriteDeps,
+  group: RegisteredGroup,
+  { request, create }: { readonly request: IncreaseRequest; readonly create: Create },
+  signal: AbortSignal,
+): Promise<AnsweredIncrease | UnansweredIncrease> {
+  const started = Math.min(deps.stopped.of(group.key).stopped.length, request.to - request.from);
+  const withStarts = (outcome: AnsweredIncrease): AnsweredIncrease =>
+    outcome.kind === 'accepted' && started > 0 ? { ...outcome, started } : outcome;
+  const outcome = await create(deps, group, request, signal);
+  return outcome.kind === 'sent' ? { ...outcome, answer: outcome.answer.then(withStarts) } : withStarts(outcome);
+}
+
+/** Creates instances beside those that are stopped: the same write, in numbers of Azure. */
 async function createBeside(
   deps: WriteDeps,
   group: RegisteredGroup,
   { request, create }: { readonly request: IncreaseRequest; readonly create: Create },
   signal: AbortSignal,
 ): Promise<AnsweredIncrease | UnansweredIncrease> {
-  const stopped = deps.stopped.of(group.key).counted;
+  const { inSize: stopped, counting } = deps.stopped.of(group.key);
+  if (stopped === undefined) return busy(group, describeCounting(counting));
   const allowed = allowedSize(group, deps.inventory);
   if (request.to + stopped > allowed) {
     const reason = `${request.to} nodes and ${stopped} stopped instances are more than the ${allowed} that AKS allows in a pool`;
@@ -67,52 +85,80 @@ async function createBeside(
   }
   const more = <Limits extends { readonly max: number }>(limits: Limits): Limits => ({ ...limits, max: limits.max + stopped });
   const beside: WriteDeps = { ...deps, limitsOf: (each) => more(deps.limitsOf(each)) };
+  const running = (shown: number): number => shown - (deps.stopped.of(group.key).inSize ?? stopped);
+  const inNodes = (outcome: AnsweredIncrease): AnsweredIncrease => {
+    if (outcome.kind === 'accepted') return { ...outcome, target: running(outcome.target) };
+    return outcome.kind === 'conflict' && outcome.observed !== undefined ? { ...outcome, observed: running(outcome.observed) } : outcome;
+  };
   const outcome = await create(beside, more(group), { ...request, from: request.from + stopped, to: request.to + stopped }, signal);
-  const running = (capacity: number): number => capacity - deps.stopped.of(group.key).counted;
-  if (outcome.kind === 'accepted' || outcome.kind === 'sent') return { ...outcome, target: running(outcome.target) };
-  if (outcome.kind === 'conflict' && outcome.observed !== undefined) return { ...outcome, observed: running(outcome.observed) };
-  return outcome;
+  if (outcome.kind !== 'sent') return inNodes(outcome);
+  return { ...outcome, target: running(outcome.target), answer: outcome.answer.then(inNodes) };
 }
 
 /** Returns how many instances are being started, or why nothing more may be done. Called under the lock of the group. */
 async function startStopped(
   deps: WriteDeps,
   group: RegisteredGroup,
-  request: IncreaseRequest,
+  { backend, request }: Start,
   signal: AbortSignal,
 ): Promise<number | AnsweredIncrease> {
   // guard: after a failed start, new instances are created
   if (deps.stopped.startClosure(group.key) !== undefined) return 0;
   const wanted = deps.stopped.of(group.key).stopped.toSorted(compareBy(({ key }) => key));
   if (wanted.length === 0) return 0;
-  const held = deps.ownWrites.increaseHeldReason(group.key, deps.clock.monotonic());
+  const held = backend.heldReason();
   if (held !== undefined) return busy(group, describeBlock(held));
   try {
     const nodes = request.to - request.from;
-    await untilScaleSetWritable(deps, group.key, signal);
+    const against = await backend.prepare(signal);
+    if (against !== undefined) return against;
     const asked = deps.inventory.order.tick();
     await readAgain(deps, group, keysOf(wanted.slice(0, nodes)), signal);
-    const refusal = checkStart(deps, group, request);
+    const refusal = checkStart(deps, group, { backend, request });
     if (refusal !== undefined) return refusal;
     const { stopped } = deps.stopped.of(group.key);
     const isRead = (key: string): boolean => (deps.inventory.instances.seen(key)?.restSeq ?? 0) > asked;
     // What a fresh read does not show any more is not named: Azure would refuse all of them.
     const named = wanted.slice(0, nodes).filter(({ key }) => isRead(key) && stopped.some((row) => row.key === key));
-    return named.length === 0 ? 0 : await sendStart(deps, group, named, signal);
+    return await sendStarts(deps, group, { backend, requests: backend.requestsOf(named) }, signal);
   } catch (thrown) {
     return { kind: 'failed', group: group.id, error: asAutoscalerError(thrown) };
   }
 }
 
+interface Start {
+  readonly backend: StartBackend;
+  readonly request: IncreaseRequest;
+}
+
 /** The guards over the sizes. undefined: nothing is against the start. */
-function checkStart(deps: WriteDeps, group: RegisteredGroup, request: IncreaseRequest): AnsweredIncrease | undefined {
-  const view = deps.inventory.scaleSets.view(group.key);
-  const { counted } = deps.stopped.of(group.key);
-  const running = view?.target === undefined ? undefined : view.target - counted;
+function checkStart(deps: WriteDeps, group: RegisteredGroup, { backend, request }: Start): AnsweredIncrease | undefined {
+  const { inSize, counting } = deps.stopped.of(group.key);
+  // What was just read may contradict what the pool has shown.
+  if (inSize === undefined) return busy(group, describeCounting(counting));
+  const target = backend.target();
   // guard: a start that waited for its turn obeys a pause
   const paused = checkPause(deps, group);
   // guard: a start leaves the size at or below the maximum
-  return paused ?? checkRequest({ ...group, ...deps.limitsOf(group) }, request, running);
+  return paused ?? checkRequest({ ...group, ...deps.limitsOf(group) }, request, target === undefined ? undefined : target - inSize);
+}
+
+/** Sends the requests one after the other, and none after one that Azure refused. Returns how many instances are being started. */
+async function sendStarts(
+  deps: WriteDeps,
+  group: RegisteredGroup,
+  { backend, requests }: { readonly backend: StartBackend; readonly requests: readonly (readonly StoppedRow[])[] },
+  signal: AbortSignal,
+): Promise<number | AnsweredIncrease> {
+  let started = 0;
+  for (const rows of requests) {
+    const sent = await sendStart(deps, group, { backend, rows }, signal);
+    // guard: what was started counts although another start failed
+    if (typeof sent !== 'number') return started > 0 ? started : sent;
+    started += sent;
+    if (sent === 0) break;
+  }
+  return started;
 }
 
 async function readAgain(deps: WriteDeps, group: RegisteredGroup, keys: readonly InstanceKey[], signal: AbortSignal): Promise<void> {
@@ -124,21 +170,20 @@ async function readAgain(deps: WriteDeps, group: RegisteredGroup, keys: readonly
 async function sendStart(
   deps: WriteDeps,
   group: RegisteredGroup,
-  rows: readonly StoppedRow[],
+  { backend, rows }: { readonly backend: StartBackend; readonly rows: readonly StoppedRow[] },
   signal: AbortSignal,
 ): Promise<number | AnsweredIncrease> {
-  const set = deps.inventory.scaleSets.get(group.key)?.value.name ?? group.key;
   const mutation = deps.stopped.begin('start', group.key, rows);
   try {
-    const answer = await postStart(deps, { set, rows }, signal);
+    const answer = await backend.post(rows, signal);
     deps.inventory.changes.noteIncrease(group.key);
     deps.log.info({ nodeGroup: group.id, instances: rows.length }, 'Stopped instances started');
     deps.tracker.follow({
-      resource: set,
+      resource: backend.resourceOf(rows),
       url: answer.operationUrl,
       retryAfterMs: answer.retryAfterMs,
       hints: {},
-      resourceState: (over) => scaleSetState(deps, group, over),
+      resourceState: (over) => backend.stateNow(rows, over),
       onEnd: (end) => {
         const isOver = end.kind === 'succeeded';
         mutation.settle(isOver ? 'succeeded' : 'unknown');
@@ -200,26 +245,6 @@ function closeStarts(deps: WriteDeps, group: RegisteredGroup, instances: readonl
   const { untilMs } = deps.stopped.closeStarts(group.key, message);
   deps.log.warn({ nodeGroup: group.id, reason: message, until: new Date(untilMs).toISOString() }, 'Stopped instances could not be started');
   deps.recordEvent({ kind: 'start-failed', group: group.id, instances, message, untilMs, atMs: deps.clock.now() });
-}
-
-async function postStart(
-  deps: WriteDeps,
-  { set, rows }: { readonly set: string; readonly rows: readonly StoppedRow[] },
-  signal: AbortSignal,
-): Promise<WriteAnswer> {
-  const instanceIds = rows.map(({ value }) => value.instanceId);
-  let answer: WriteAnswer | undefined;
-  await deps.calls.run({ operation: 'startInstances', resource: set }, signal, async () => {
-    const poller = deps.clients.compute.virtualMachineScaleSets.start(deps.options.nodeResourceGroup, set, {
-      // guard: a start names its instances; without names, Azure starts the whole set
-      vmInstanceIDs: { instanceIds },
-      onResponse: (raw) => {
-        answer ??= readWriteAnswer(raw, deps.clock.now());
-      },
-    });
-    await poller.submitted();
-  });
-  return answer ?? NO_ANSWER;
 }
 
 function keysOf(rows: readonly StoppedRow[]): readonly InstanceKey[] {

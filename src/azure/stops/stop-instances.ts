@@ -2,13 +2,14 @@
  * The room stops (deallocates) or reimages instances instead of deleting them, and starts stopped ones before others are created. A stop is the delete protocol with
  * another call and another overlay. Must not know why a node is removed.
  */
+import type { Mutation } from '../../cache/table/mutation.ts';
 import type { InstanceKey } from '../../domain/ids.ts';
 import type { DeleteOutcome } from '../../domain/outcome.ts';
 import type { DeleteRequest } from '../../domain/ports/cloud.ts';
 import { foldName } from '../arm/resource-ids.ts';
 import type { RegisteredGroup } from '../groups/registry.ts';
 import { asRefusal, deleteFromGroup, type DeleteBackend, type SentBatch } from '../writes/delete.ts';
-import { deleteFromScaleSet, scaleSetBackend } from '../writes/delete-backends.ts';
+import { deleteFromScaleSet, deleteFromVmsPool, scaleSetBackend, vmsPoolBackend } from '../writes/delete-backends.ts';
 import { untilScaleSetWritable } from '../writes/pool-turn.ts';
 import { NO_ANSWER, readWriteAnswer, type WriteAnswer, type WriteDeps } from '../writes/write-context.ts';
 
@@ -30,6 +31,37 @@ export async function stopOrDelete(
   return accepted.length === 0 ? stopped : { kind: 'accepted', group: group.id, instances: accepted };
 }
 
+/**
+ * See the port. Removes machines of a VMs pool through AKS, which may stop or delete them, and count them or not: what was read afterwards decides.
+ */
+export function stopMachines(deps: WriteDeps, group: RegisteredGroup, request: DeleteRequest, signal: AbortSignal): Promise<DeleteOutcome> {
+  if (deps.stopped.ruleOf(group.key)?.kind !== 'stops') return deleteFromVmsPool(deps, group, request, signal);
+  const base = vmsPoolBackend(deps, group, request.instances.length);
+  const backend: DeleteBackend = {
+    ...base,
+    instead: {
+      begin: (instances) => [...beginLowerCount(deps, group, instances.length), deps.stopped.begin('stop', group.key, instances)],
+      isOver: ({ state }) => state === 'deallocated',
+    },
+  };
+  return deleteFromGroup(deps, group, { backend, request: withinMaximum(deps, group, request) }, signal);
+}
+
+/** The count is expected to fall, unless the pool has shown that it includes stopped machines. */
+function beginLowerCount({ inventory, stopped }: WriteDeps, { key }: RegisteredGroup, count: number): readonly Mutation[] {
+  const { counting } = stopped.of(key);
+  if (counting?.known === true && counting.how === 'included') return [];
+  const lower = inventory.vmsPools.sizes.beginMutation({ kind: 'remove', key, count });
+  return [
+    {
+      seq: lower.seq,
+      accepted: (answer) => lower.accepted(answer),
+      // guard: whether AKS lowered the count of a machine that it stopped is read, not assumed
+      settle: (outcome) => lower.settle(outcome === 'succeeded' ? 'unknown' : outcome),
+    },
+  ];
+}
+
 interface SplitRequest {
   /** undefined: none is stopped. */
   readonly stops: DeleteRequest | undefined;
@@ -45,7 +77,8 @@ function stopsOf(deps: Pick<WriteDeps, 'stopped'>, group: RegisteredGroup, reque
   const deletes = instances.filter((key) => !stops.includes(key));
   const part = (keys: readonly InstanceKey[]): DeleteRequest | undefined =>
     keys.length === 0 ? undefined : { ...request, instances: keys };
-  return { stops: withinMaximum(deps, group, part(stops)), deletes: part(deletes) };
+  const stopped = part(stops);
+  return { stops: stopped === undefined ? undefined : withinMaximum(deps, group, stopped), deletes: part(deletes) };
 }
 
 /** How many more instances of the group may be stopped. */
@@ -54,20 +87,15 @@ function roomOf({ stopped }: Pick<WriteDeps, 'stopped'>, { key }: RegisteredGrou
   return rule?.kind === 'stops' ? Math.max(0, rule.max - stopped.of(key).counted) : 0;
 }
 
-/** Asks for the maximum once more right before the request is sent: another stop may have come first. */
-function withinMaximum(
-  deps: Pick<WriteDeps, 'stopped'>,
-  group: RegisteredGroup,
-  request: DeleteRequest | undefined,
-): DeleteRequest | undefined {
-  if (request === undefined) return undefined;
-  const { objections } = request;
+/** Asks for the maximum right before the request is sent: another stop may have come first. */
+function withinMaximum(deps: Pick<WriteDeps, 'stopped'>, group: RegisteredGroup, request: DeleteRequest): DeleteRequest {
+  const { objections, failed } = request;
   return {
     ...request,
     objections: async (keys, signal) => {
       const found = (await objections?.(keys, signal)) ?? new Map<InstanceKey, string>();
       // guard: no more instances are stopped than the maximum
-      const beyond = keys.filter((key) => !found.has(key)).slice(roomOf(deps, group));
+      const beyond = keys.filter((key) => !found.has(key) && failed?.has(key) !== true).slice(roomOf(deps, group));
       return new Map([...found, ...beyond.map((key) => [key, 'as many instances are stopped as the group may have'] as const)]);
     },
   };

@@ -112,7 +112,7 @@ export class CloudViewBuilder {
     const registration = store.registration();
     const ownership = this.#owners.resolve(this.#ownershipInput(cluster));
     const seen = { ownership, registration, cluster, nowMs };
-    this.#wanted.fromCluster(seen);
+    this.#wanted.fromCluster(seen, this.#stopped.machinesToView());
     const agents = new Map(store.status().map((agent) => [agent.id, agent]));
     const context: ViewContext = {
       ownership,
@@ -176,22 +176,22 @@ export class CloudViewBuilder {
       ...own,
       evidence: context.evidenceOf({ key: group.key, id: group.id, source, sourceRow, pool: own.pool, instances }),
       target: JSON.stringify(
-        group.kind === 'vms-pool'
-          ? sizeTarget(size)
-          : this.#stopped.targetWithout(
-              group,
-              scaleSetTarget({ ...this.#deps, instances: this.#instances }, group, view, instances),
-              instances,
-            ),
+        this.#stopped.targetWithout(
+          group,
+          group.kind === 'vms-pool'
+            ? sizeTarget(size)
+            : scaleSetTarget({ ...this.#deps, instances: this.#instances }, group, view, instances),
+          instances,
+        ),
       ),
-      stopped: this.#stopped.describe(group, stopped, view?.row.value),
+      stopped: this.#stopped.describe(group, stopped, { set: view?.row.value, pool: own.pool }),
       observedAtMs: (view ?? size)?.seen.atMs ?? 0,
       instances,
       listedAtMs,
       blocks: {
         change: groupFrozenReason(this.#deps, group, own, { ...context, paused: paused.change }),
         increase: blockAgainstIncrease(group.kind, { ...store.facts.increaseRuleInput(group), paused: paused.increase }),
-        removal: paused.removal,
+        removal: this.#stopped.removalBlock(group, paused.removal),
         choice: this.#hintedReason(own, context.cluster),
         deletion: this.#deps.shares.waitingReason(writtenKeyOf(group)),
       },

@@ -3,16 +3,20 @@
  * until its node is ready. Must not know when instances are started or stopped.
  * Idea: overlay.
  */
+import type { RemovalBlock } from '../../domain/group-blocks.ts';
 import type { InstanceKey, NodeName } from '../../domain/ids.ts';
 import type { Instance, NodeGroup, StoppedInstance, TargetSize } from '../../domain/node-group.ts';
 import type { Node } from '../../domain/node.ts';
 import type { ClusterView } from '../../domain/observation.ts';
 import { TO_BE_DELETED_TAINT } from '../../domain/taints.ts';
 import type { Row } from '../../cache/table/row.ts';
+import { defined } from '../../lib/defined.ts';
 import { parseProviderId } from '../arm/resource-ids.ts';
+import { describeCounting } from '../groups/stopped-counts.ts';
 import type { StoppedInstances } from '../groups/stopped-instances.ts';
 import type { AzureInventory } from '../inventory/inventory.ts';
 import type { RegisteredGroup } from '../groups/registry.ts';
+import type { AgentPoolRow } from '../rows/agent-pool.ts';
 import type { InstanceRow, ScaleSetRow } from '../rows/scale-set.ts';
 import { diskSkuOf } from '../sizes/disk-skus.ts';
 
@@ -87,21 +91,42 @@ export class StoppedNodes {
       if (stopped.ruleOf(group)?.kind !== 'stops') continue;
       for (const row of store.instances.scope(group).values()) {
         stopped.noteRuns(row);
-        if (mayInherit || stopped.stateOf(row) === 'stopped' || stopped.startedAtMs(row) !== undefined) rows.set(row.value.ref.key, row);
+        const isMoved = stopped.stateOf(row) !== 'up' || stopped.startedAtMs(row) !== undefined;
+        if (mayInherit || isMoved) rows.set(row.value.ref.key, row);
       }
     }
     return rows;
   }
 
   /** What the view says of the stopped instances of a group. undefined: its nodes are deleted, as usual. */
-  describe({ key }: RegisteredGroup, instances: readonly StoppedInstance[], set: ScaleSetRow | undefined): NodeGroup['stopped'] {
+  describe(
+    { key }: RegisteredGroup,
+    instances: readonly StoppedInstance[],
+    { set, pool }: { readonly set: ScaleSetRow | undefined; readonly pool: AgentPoolRow | undefined },
+  ): NodeGroup['stopped'] {
     const { stopped } = this.#deps;
     const rule = stopped.ruleOf(key);
     if (rule?.kind !== 'stops') return rule;
     const closure = stopped.startClosure(key);
     const startsClosed = closure === undefined ? undefined : { untilMs: closure.untilMs, message: closure.message };
-    const { sizeGb: diskGib, tier: diskTier } = set?.osDisk ?? { sizeGb: undefined, tier: undefined };
-    return { kind: 'stops', instances, max: rule.max, diskGib, diskTier, diskSku: diskSkuOf(diskTier, diskGib), startsClosed };
+    const { sizeGb: diskGib, tier: diskTier } = set?.osDisk ?? { sizeGb: pool?.osDiskSizeGb, tier: undefined };
+    const { counting } = stopped.of(key);
+    const counts = counting?.known === true && counting.how !== undefined ? { how: counting.how, sinceMs: counting.sinceMs } : undefined;
+    const disk = { diskGib, diskTier, diskSku: diskSkuOf(diskTier, diskGib) };
+    return { kind: 'stops', instances, max: rule.max, ...disk, startsClosed, ...defined({ counts }) };
+  }
+
+  /** What is against removals: the pause, or that AKS stops machines of the VMs pool and as many are stopped as may be. undefined: nothing. */
+  removalBlock({ key, kind }: RegisteredGroup, paused: RemovalBlock | undefined): RemovalBlock | undefined {
+    const rule = kind === 'vms-pool' ? this.#deps.stopped.ruleOf(key) : undefined;
+    // guard: no node is drained that AKS could only stop beyond the maximum
+    if (paused !== undefined || rule?.kind !== 'stops' || this.#deps.stopped.of(key).counted < rule.max) return paused;
+    return { code: 'stopped-full', max: rule.max };
+  }
+
+  /** Machines of VMs pools whose power changed, or is to: their lists show no power, so each is read. */
+  machinesToView(): ReadonlySet<InstanceKey> {
+    return new Set([...this.#changedRows()].flatMap(([key, { value }]) => (value.ref.kind === 'vm' ? [key] : [])));
   }
 
   /** The size of a group that stops instances: those that are stopped do not count in it. */
@@ -110,10 +135,12 @@ export class StoppedNodes {
     if (!target.known || stopped.ruleOf(key)?.kind !== 'stops') return target;
     // Which instances run is not known.
     if (instances === undefined) return { known: false, reason: 'its instances have not been listed, and some may be stopped' };
-    const { counted, confirmed } = stopped.of(key);
-    if (counted > target.value)
-      return { known: false, reason: `${counted} of its instances are stopped, and its capacity is ${target.value}` };
-    return { ...target, value: target.value - counted, confirmed: target.confirmed && confirmed };
+    const { inSize, counting, confirmed } = stopped.of(key);
+    // guard: a size is not changed while it is not known how it counts stopped machines
+    if (inSize === undefined) return { known: false, reason: describeCounting(counting) };
+    if (inSize > target.value)
+      return { known: false, reason: `${inSize} of its instances are stopped, and its capacity is ${target.value}` };
+    return { ...target, value: target.value - inSize, confirmed: target.confirmed && confirmed };
   }
 
   /** The instances of a group that are no stopped ones, and those that are. The same arrays while nothing changed. */

@@ -40,12 +40,12 @@ export class WantedReads {
     this.#store = store;
   }
 
-  /** What nodes and pods make worth reading. To be called before the groups are made of what is known. */
-  fromCluster(seen: SeenByLoop): void {
+  /** What nodes and pods make worth reading. `moved`: machines whose power their list does not show. To be called before the groups are made of what is known. */
+  fromCluster(seen: SeenByLoop, moved: ReadonlySet<InstanceKey>): void {
     this.#wantUnlisted(seen);
     // guard: usages that another process read keep no pod from a node before a read of our own
     this.#store.usageDoubt.noteWaitingPods(seen.cluster.pendingPods.length);
-    this.#store.lists.noteSilent(silentInstances(seen));
+    this.#store.lists.noteSilent(new Set([...silentInstances(seen), ...moved]));
   }
 
   /** What the groups make worth reading, as this loop sees them. */

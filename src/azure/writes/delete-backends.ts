@@ -104,10 +104,11 @@ export function scaleSetBackend(
 }
 
 /** Whether so many instances are read one by one instead of by a list. */
-function areReadSingly({ inventory, stopped }: WriteDeps, { key }: RegisteredGroup, count: number): boolean {
+function areReadSingly({ inventory, stopped }: WriteDeps, { key, kind }: RegisteredGroup, count: number): boolean {
   const { reads } = inventory;
+  // A list of machines of VMs pools does not show it.
   // guard: which instances run is read before one of them is removed
-  if (stopped.ruleOf(key)?.kind === 'stops') return false;
+  if (kind === 'scale-set' && stopped.ruleOf(key)?.kind === 'stops') return false;
   const most = reads.listWaitMs(key) > 0 ? READ_EACH_AT_MOST : reads.singleReadsPerList(key);
   return count <= Math.min(READ_EACH_AT_MOST, most, reads.singleReadsLeft(key, { toDelete: true }));
 }
@@ -147,7 +148,8 @@ export async function readEach({ inventory }: WriteDeps, { group, keys }: Instan
   }
 }
 
-function vmsPoolBackend(deps: WriteDeps, group: RegisteredGroup, count: number): DeleteBackend {
+/** AKS deletes machines of the pool by name. `count`: of the machines that are to be read. */
+export function vmsPoolBackend(deps: WriteDeps, group: RegisteredGroup, count: number): DeleteBackend {
   const { inventory, closing } = deps;
   const { vmsPools } = inventory;
   const readInstances = (keys: readonly InstanceKey[], signal: AbortSignal): Promise<void> => readFreshly(deps, { group, keys }, signal);

@@ -15,6 +15,7 @@ import { isPreempted } from '../arm/errors.ts';
 import type { OperationEnd, ResourceState } from '../arm/operations.ts';
 import { isInResourceGroup, scaleSetOfInstance } from '../arm/resource-ids.ts';
 import type { RegisteredGroup } from '../groups/registry.ts';
+import { describeCounting } from '../groups/stopped-counts.ts';
 import { hasFailed, type InstanceRow } from '../rows/scale-set.ts';
 import { isAnother, isGuarded, isStaying, minimumBreach } from './delete-checks.ts';
 import { type WriteAnswer, type WriteDeps } from './write-context.ts';
@@ -214,13 +215,15 @@ class Deletion {
     if (size === undefined) return 'its size is unknown';
     if (!size.confirmed) return 'the outcome of an earlier change is unknown';
     if (inventory.changes.isInherited(group.key)) return 'an operation that was in progress at the start may not be over yet';
+    const { inSize, counting } = this.#deps.stopped.of(group.key);
+    // guard: nothing is removed from a size while it is not known how it counts stopped machines
+    if (inSize === undefined) return describeCounting(counting);
     if (allowed) return undefined;
     const listed = [...inventory.instances.scope(group.key).values()].filter((row) => isStaying(this.#deps, row));
     this.#minimum = this.#deps.limitsOf(group).min;
     // guard: a delete leaves the minimum of its group
     // Stopped instances do not stand in for the minimum.
-    const { counted } = this.#deps.stopped.of(group.key);
-    return minimumBreach({ size: size.low - counted, listed, going, min: this.#minimum });
+    return minimumBreach({ size: size.low - inSize, listed, going, min: this.#minimum });
   }
 
   async #send(batch: Batch): Promise<DeleteOutcome> {

@@ -4,6 +4,7 @@ import type { IncreaseRequest, UnansweredIncrease } from '../../domain/ports/clo
 import type { ErrorHints } from '../arm/error-table.ts';
 import { foldName } from '../arm/resource-ids.ts';
 import type { RegisteredGroup } from '../groups/registry.ts';
+import { describeCounting } from '../groups/stopped-counts.ts';
 import { zoneName } from '../rows/scale-set.ts';
 import { parseAgentPool } from '../rows/agent-pool-list.ts';
 import { poolKeyOf, readVmsPool, withSizeCount, type PoolSizeRow } from '../rows/vms-pool.ts';
@@ -64,11 +65,15 @@ export function vmsPoolIncrease(deps: WriteDeps, group: RegisteredGroup): Increa
 }
 
 /** The guards over one size. undefined: nothing against the increase. */
-function checkSize({ inventory }: WriteDeps, group: RegisteredGroup, request: IncreaseRequest): AnsweredIncrease | undefined {
+function checkSize({ inventory, stopped }: WriteDeps, group: RegisteredGroup, request: IncreaseRequest): AnsweredIncrease | undefined {
   const view = inventory.vmsPools.sizes.view(group.key);
   const refusal = checkRules(group, { size: view?.row.value }) ?? checkRequest(group, request, view?.target);
   if (refusal !== undefined) return refusal;
-  const alive = countAlive(inventory, group.key);
+  const { counted, inSize, counting } = stopped.of(group.key);
+  // guard: no count is written to a size while it is not known whether it includes stopped machines
+  if (inSize === undefined) return { kind: 'refused', group: group.id, reason: describeCounting(counting) };
+  // Machines that AKS leaves out of the count are not removed for the sake of it.
+  const alive = countAlive(inventory, group.key) - (counted - inSize);
   if (request.to >= alive) return undefined;
   inventory.reads.want({ what: 'instances', group: group.key });
   const reason = `it has ${alive} listed instances; a count of ${request.to} would remove some of them`;

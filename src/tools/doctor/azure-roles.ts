@@ -45,6 +45,10 @@ export const AZURE_ROLES: readonly AzureRole[] = [
     actions: [
       { action: 'Microsoft.Compute/virtualMachineScaleSets/deallocate/action', why: 'deallocate instances instead of deleting them' },
       { action: 'Microsoft.Compute/virtualMachineScaleSets/start/action', why: 'start deallocated instances' },
+      {
+        action: 'Microsoft.Compute/virtualMachines/start/action',
+        why: 'start deallocated machines of pools of type VirtualMachines, where the count of AKS includes them',
+      },
       { action: 'Microsoft.Compute/virtualMachineScaleSets/virtualMachines/reimage/action', why: 'reimage the instances of sick nodes' },
     ],
   },

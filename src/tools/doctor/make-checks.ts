@@ -22,6 +22,7 @@ import {
   linkedCheck,
   linkedResources,
   NODE_GROUP_ACTIONS,
+  START_MACHINE_ACTION,
   STOP_ACTIONS,
   OPERATIONS_READ,
   placementCheck,
@@ -116,14 +117,16 @@ function mayDeallocate({ azure }: Config): boolean {
 
 function requiredActions(config: Config, pools: DiagnosedPools | undefined): readonly RequiredActions[] {
   const { azure } = config;
+  const hasMachines = pools?.pools.some(({ kind }) => kind === 'VirtualMachines pool') ?? false;
+  const stops = mayDeallocate(config) ? [...STOP_ACTIONS, ...(hasMachines ? [START_MACHINE_ACTION] : [])] : [];
   const nodes: RequiredActions = {
     role: 'nodes',
     resourceGroup: azure.nodeResourceGroup ?? '',
-    actions: mayDeallocate(config) ? [...NODE_GROUP_ACTIONS, ...STOP_ACTIONS] : NODE_GROUP_ACTIONS,
+    actions: [...NODE_GROUP_ACTIONS, ...stops],
     resultReads: [OPERATIONS_READ],
   };
   if (azure.clusterResourceGroup === undefined) return [nodes];
-  const throughAks = writesAgentPools(config) || (pools?.pools.some(({ kind }) => kind === 'VirtualMachines pool') ?? false);
+  const throughAks = writesAgentPools(config) || hasMachines;
   const actions = [...AGENT_POOL_READ, ...(throughAks ? AGENT_POOL_WRITE : []), ...(heedsMaintenance(config) ? MAINTENANCE_READ : [])];
   const resultReads = throughAks ? [AKS_OPERATIONS_READ] : [];
   return [nodes, { role: throughAks ? 'pools' : 'pools-read', resourceGroup: azure.clusterResourceGroup, actions, resultReads }];

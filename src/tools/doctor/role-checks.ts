@@ -21,6 +21,8 @@ export const NODE_GROUP_ACTIONS: readonly string[] = [
 ];
 /** For pools that deallocate nodes. */
 export const STOP_ACTIONS: readonly string[] = [`${SETS}/deallocate/action`, `${SETS}/start/action`];
+/** The same of pools of type VirtualMachines whose counts include stopped machines. */
+export const START_MACHINE_ACTION = `${COMPUTE}/virtualMachines/start/action`;
 /** For pools whose sick nodes are reimaged. */
 export const REIMAGE_ACTION = `${SETS}/virtualMachines/reimage/action`;
 const AGENT_POOLS = 'Microsoft.ContainerService/managedClusters/agentPools';

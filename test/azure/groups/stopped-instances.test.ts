@@ -30,6 +30,7 @@ function setUp(rule: StopRule = STOPS) {
     order: { tick: () => (seq += 1) },
     instances: { scope: () => rows, get: (key) => rows.get(key), seen: (key) => seen.get(key), removalOf: () => 'none' },
     ruleOf: () => rule,
+    sizeOf: () => undefined,
     readAgain: (group) => reads.push(group),
   });
   /** Azure shows this in a read that begins now. */
@@ -111,7 +112,7 @@ describe('the state of an instance', () => {
   it('counts nowhere in a group that deletes its nodes', () => {
     const { show, stopped } = setUp({ kind: 'deletes', why: 'a reason' });
     show(row('0', 'deallocated'));
-    expect(stopped.of('set')).toEqual({ counted: 0, stopped: [], confirmed: true });
+    expect(stopped.of('set')).toMatchObject({ counted: 0, inSize: 0, stopped: [], confirmed: true });
   });
 });
 

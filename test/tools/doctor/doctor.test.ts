@@ -348,7 +348,6 @@ describe('doctor', () => {
     expect(await said({})).toEqual([expect.stringContaining('its scaleDownMode is Deallocate, so AKS may stop what is deleted')]);
     expect(await said({ AZURE_DEALLOCATE: 'true' })).toEqual([
       expect.stringContaining('Azure may refuse to start a stopped Spot instance'),
-      expect.stringContaining('its scaleDownMode is Deallocate, so AKS may stop what is deleted'),
     ]);
   });
 

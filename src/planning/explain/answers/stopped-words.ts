@@ -20,12 +20,13 @@ export interface StoppedContext {
 export function describeStopped({ stopped }: Pick<NodeGroup, 'stopped'>, context: StoppedContext): string | undefined {
   if (stopped === undefined) return undefined;
   if (stopped.kind === 'deletes') return `nodes are deleted, although azure.deallocate is on: ${stopped.why}`;
-  const { instances, max, startsClosed } = stopped;
+  const { instances, max, startsClosed, counts } = stopped;
   const parts = [`${instances.length} of at most ${max} ${max === 1 ? 'instance' : 'instances'} stopped`];
   if (instances.length > 0) {
     const sinceMs = Math.min(...instances.map((instance) => instance.sinceMs));
     parts.push(`the oldest since ${new Date(sinceMs).toISOString()} or before`, `Azure bills ${describeDisks(stopped, context)}`);
   }
+  if (counts !== undefined) parts.push(`${COUNTED[counts.how]}, as seen since ${new Date(counts.sinceMs).toISOString()}`);
   if (instances.length > 0 && startsClosed === undefined) parts.push('the next increase starts them first');
   if (context.started !== undefined) parts.push(`a start takes ${formatSpan(context.started.p50Ms)}${describeCreation(context.created)}`);
   if (startsClosed !== undefined)
@@ -34,6 +35,11 @@ export function describeStopped({ stopped }: Pick<NodeGroup, 'stopped'>, context
     );
   return parts.join('; ');
 }
+
+const COUNTED = {
+  'left-out': "AKS's count leaves stopped ones out, and AKS starts them",
+  included: "AKS's count includes stopped ones, and they are started by name",
+} as const;
 
 type Stops = Extract<NonNullable<NodeGroup['stopped']>, { readonly kind: 'stops' }>;
 

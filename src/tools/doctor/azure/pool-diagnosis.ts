@@ -15,7 +15,7 @@ import { projectScaleSet, type ScaleSetRow } from '../../../azure/rows/scale-set
 import { defined } from '../../../lib/defined.ts';
 import { nodeGroupOptionsOf, poolOf, unusedOptionNames, writePathTag } from '../../../azure/rows/tags.ts';
 import { AKS_MAY_STOP, reasonAgainstStops } from '../../../azure/stops/stop-rules.ts';
-import { readVmsPool, poolSizeRows, type VmsPool } from '../../../azure/rows/vms-pool.ts';
+import { readVmsPool, poolSizeRows, type PoolSizeRow, type VmsPool } from '../../../azure/rows/vms-pool.ts';
 
 export interface PoolDiagnosisDeps {
   readonly options: AzureOptions;
@@ -230,7 +230,7 @@ function diagnoseScaleSet(
 /** Without the cluster's name no agent pools were read, so the pool is assumed to exist. */
 function diagnoseVmsPoolSize(
   group: RegisteredGroup,
-  { agentPools, options: { nodeGroupOptions } }: { readonly agentPools: ReadonlyMap<string, AgentPoolRow>; readonly options: AzureOptions },
+  { agentPools, options }: { readonly agentPools: ReadonlyMap<string, AgentPoolRow>; readonly options: AzureOptions },
   poolSizes: PoolSizes,
 ): DiagnosedPool {
   const [name = ''] = group.key.split('/');
@@ -246,8 +246,8 @@ function diagnoseVmsPoolSize(
     vmSize: size?.vmSize ?? '',
     capacity: size?.count,
     agentPool: name,
-    ...defined({ devices: nodeGroupOptionsOf(group.key, size?.tags ?? {}, nodeGroupOptions).devices }),
-    ...(pool === undefined ? {} : agentPoolPart(pool)),
+    ...defined({ devices: nodeGroupOptionsOf(group.key, size?.tags ?? {}, options.nodeGroupOptions).devices }),
+    ...(pool === undefined ? {} : agentPoolPart(pool, machineStopWarnings(group, { size, pool }, options))),
   };
 }
 
@@ -255,14 +255,27 @@ function reservationGroupOf(row: ScaleSetRow, pool: AgentPoolRow | undefined): P
   return defined({ reservationGroup: row.reservationGroup ?? pool?.reservationGroup });
 }
 
-function agentPoolPart(pool: AgentPoolRow) {
+/** What AKS does with removed machines of a pool of type VirtualMachines, if that is not what the configuration says. */
+function machineStopWarnings(
+  group: RegisteredGroup,
+  { size, pool }: { readonly size: PoolSizeRow | undefined; readonly pool: AgentPoolRow },
+  { deallocate, nodeGroupOptions }: AzureOptions,
+): readonly string[] {
+  const own = nodeGroupOptionsOf(group.key, size?.tags ?? {}, nodeGroupOptions);
+  const isChosen = own.deallocate ?? (deallocate && pool.deallocates === true);
+  if (!isChosen) return pool.deallocates === true ? [AKS_MAY_STOP] : [];
+  const why = reasonAgainstStops({ set: undefined, pool, throughAks: false, ephemeralDisk: size?.ephemeralDisk });
+  return why === undefined ? [] : [`its nodes are not to be stopped: ${why}`];
+}
+
+function agentPoolPart(pool: AgentPoolRow, stopWarnings: readonly string[]) {
   const { name, zones, priority, managedAutoscaler, reservationGroup, warnings = [] } = pool;
   return {
     agentPool: name,
     zones,
     priority,
     managedAutoscaler,
-    warnings: [...warnings, ...tagWarnings(pool), ...(pool.deallocates === true ? [AKS_MAY_STOP] : [])],
+    warnings: [...warnings, ...tagWarnings(pool), ...stopWarnings],
     ...defined({ reservationGroup }),
   };
 }
