@@ -89,15 +89,15 @@ export function isScaleDownDisabled(node: Pick<Node, 'scaleDownDisabled' | 'prot
 /** A client by the name under which the API server keeps it. */
 export interface FieldWriter {
   readonly manager: string;
-  /** Milliseconds since the epoch. Absent if the server did not keep it. */
-  readonly atMs?: number;
+  /** Milliseconds since the epoch. undefined: the server did not keep it. */
+  readonly atMs: number | undefined;
 }
 
-/** Who wrote parts of a node last. Absent parts were never written by a client, or are not known. */
+/** Who wrote parts of a node last. undefined: no client did, or it is not known. */
 export interface NodeWriters {
   /** The list of taints, as a whole. */
-  readonly taints?: FieldWriter;
-  readonly cordon?: FieldWriter;
+  readonly taints: FieldWriter | undefined;
+  readonly cordon: FieldWriter | undefined;
 }
 
 /** The announced end of a Spot instance. Milliseconds since the epoch. */

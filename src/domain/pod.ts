@@ -156,8 +156,8 @@ export const NO_REQUIREMENTS = {
 
 export interface Controller {
   readonly kind: string;
-  /** `group/version`, as the pod names it. If absent, the usual one of the kind. */
-  readonly apiVersion?: string;
+  /** `group/version`, as the pod names it. If empty, the usual one of the kind. */
+  readonly apiVersion: string;
   readonly name: string;
   readonly uid: string;
 }

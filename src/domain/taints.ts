@@ -101,11 +101,13 @@ export function hasTaint(taints: readonly Taint[], key: string): boolean {
 
 /** Taints that mean a startup phase or a status of a node in this cluster, in addition to the built-in ones. */
 export interface TaintRules {
-  readonly startup?: readonly string[];
+  readonly startup: readonly string[];
   /** Prefixes of such keys. */
-  readonly startupPrefixes?: readonly string[];
-  readonly status?: readonly string[];
+  readonly startupPrefixes: readonly string[];
+  readonly status: readonly string[];
 }
+
+export const NO_TAINT_RULES: TaintRules = { startup: [], startupPrefixes: [], status: [] };
 
 /**
  * The Cluster Autoscaler's prefixes (the second is the former one), and that of the Node Readiness Controller, which removes such a taint once a
@@ -126,15 +128,15 @@ const STARTUP_TAINTS: ReadonlySet<string> = new Set([
 const STATUS_PREFIX = 'status-taint.cluster-autoscaler.kubernetes.io/';
 
 /** The taint disappears once the node is set up. Until then the node is not ready, and new nodes lose it. */
-export function isStartupTaint(key: string, rules: TaintRules = {}): boolean {
+export function isStartupTaint(key: string, rules = NO_TAINT_RULES): boolean {
   return (
     STARTUP_TAINTS.has(key) ||
-    rules.startup?.includes(key) === true ||
-    [...STARTUP_PREFIXES, ...(rules.startupPrefixes ?? [])].some((prefix) => key.startsWith(prefix))
+    rules.startup.includes(key) ||
+    [...STARTUP_PREFIXES, ...rules.startupPrefixes].some((prefix) => key.startsWith(prefix))
   );
 }
 
 /** The taint describes this one node, which is ready nevertheless. A new node does not have it. */
-export function isStatusTaint(key: string, rules: TaintRules = {}): boolean {
-  return key.startsWith(STATUS_PREFIX) || rules.status?.includes(key) === true;
+export function isStatusTaint(key: string, rules = NO_TAINT_RULES): boolean {
+  return key.startsWith(STATUS_PREFIX) || rules.status.includes(key);
 }

@@ -32,8 +32,8 @@ export interface ClaimBlocker {
   /** In the words of kube-scheduler. */
   readonly message: string;
   readonly detail: string;
-  /** Absent if nothing is known, and in recorded loops of earlier versions. */
-  readonly repair?: ClaimRepair;
+  /** undefined: nothing is known, or the dump is of an earlier version. */
+  readonly repair: ClaimRepair | undefined;
 }
 
 /** The blocker as keys of shapes have it: what would repair it follows from its words. */

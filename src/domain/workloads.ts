@@ -11,10 +11,10 @@ export interface DisruptionBudget {
   readonly expectedPods: number;
   readonly currentHealthy: number;
   readonly desiredHealthy: number;
-  /** Why it can never allow a disruption as written. If absent, its numbers may still forbid one. */
-  readonly neverAllows?: string;
-  /** What its spec demands. If absent, it demands nothing, or the dump is of an earlier version. */
-  readonly demand?: BudgetDemand;
+  /** Why it can never allow a disruption as written. undefined: its numbers may still forbid one. */
+  readonly neverAllows: string | undefined;
+  /** What its spec demands. undefined: it demands nothing, or the dump is of an earlier version. */
+  readonly demand: BudgetDemand | undefined;
 }
 
 /** A number of pods, or a percentage such as `80%`. */
@@ -69,7 +69,7 @@ export function ownerOf({ controller, namespace }: Pick<Pod, 'namespace' | 'cont
 
 /** Whether a drain looks the controller up: its kind and its API group are built in. Without a group, the kind decides. */
 function isBuiltInOwner({ kind, apiVersion }: Pick<Controller, 'kind' | 'apiVersion'>): boolean {
-  return isOwnerKind(kind) && (apiVersion === undefined || apiGroupOf(apiVersion) === OWNER_GROUPS[kind]);
+  return isOwnerKind(kind) && (apiVersion === '' || apiGroupOf(apiVersion) === OWNER_GROUPS[kind]);
 }
 
 /**
@@ -85,7 +85,7 @@ export function isOlderThanNode(
 
 /** Whether it is a DaemonSet of `apps`, which is watched. Other API groups have kinds of that name, too. */
 export function isBuiltInDaemonSet({ kind, apiVersion }: Pick<Controller, 'kind' | 'apiVersion'>): boolean {
-  return kind === 'DaemonSet' && (apiVersion === undefined || BUILT_IN_DAEMON_GROUPS.has(apiGroupOf(apiVersion)));
+  return kind === 'DaemonSet' && (apiVersion === '' || BUILT_IN_DAEMON_GROUPS.has(apiGroupOf(apiVersion)));
 }
 
 /** `extensions` served DaemonSets of `apps` until Kubernetes 1.16; old dumps and files may name it. */
@@ -117,12 +117,12 @@ export interface PodGroup {
   /** Of the object. */
   readonly name: string;
   readonly uid: string;
-  /** So many of its pods must have a place before one of them starts. If absent, each starts alone. */
-  readonly minCount?: number;
-  /** The label whose value the nodes of all its pods share (`schedulingConstraints`). If absent, they may run anywhere. */
-  readonly topologyKey?: string;
+  /** So many of its pods must have a place before one of them starts. undefined: each starts alone. */
+  readonly minCount: number | undefined;
+  /** The label whose value the nodes of all its pods share (`schedulingConstraints`). undefined: they may run anywhere. */
+  readonly topologyKey: string | undefined;
   /** Its owner allows disruptions of all of its pods together only (`disruptionMode`). */
-  readonly disruptedAsWhole?: true;
+  readonly disruptedAsWhole: boolean;
 }
 
 /** The groups of the cluster. */
@@ -130,7 +130,7 @@ export interface PodGroups {
   /** By `namespace/` and the name that the shapes of their pods have; see {@link podGroupOf}. */
   readonly groups: ReadonlyMap<string, PodGroup>;
   /** Pods name groups, and these have not been read yet. */
-  readonly unread?: true;
+  readonly unread: boolean;
 }
 
 /** A group whose pods start together. */
@@ -169,7 +169,7 @@ export function membershipOf({ namespace, shape }: Pick<Pod, 'namespace' | 'shap
   if (title === undefined || known === undefined) return ALONE;
   const group = podGroupOf({ namespace, shape }, known);
   if (group === undefined) {
-    const why = known.unread === true ? 'has not been read yet' : 'does not exist';
+    const why = known.unread ? 'has not been read yet' : 'does not exist';
     return { kind: 'unknown', why: `its ${title} ${why}` };
   }
   const { minCount } = group;

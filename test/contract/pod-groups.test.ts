@@ -26,7 +26,7 @@ it('are asked for from the first pod on that names one, and not before', async (
   stage.cluster.apply(member('train-0'));
   await stage.until(() => view().pendingPods.length === 1);
   await stage.until(() => view().podGroups?.groups.get('default/pod group train')?.minCount === 2);
-  expect(view().podGroups?.unread).toBeUndefined();
+  expect(view().podGroups?.unread).toBe(false);
   expect(view().podGroups).toBe(view().podGroups);
 });
 

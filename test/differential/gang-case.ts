@@ -18,7 +18,7 @@ const REFUSED = { phase: 'Pending', conditions: [{ type: 'PodScheduled', status:
 export function placedByPlan(cluster: ParityCluster, { group, pods }: GangQuestion): number {
   const refused = pods.map((pod) => ({ ...pod, status: { ...(pod['status'] as object | undefined), ...REFUSED } }));
   const { view, names } = clusterViewOf([...cluster, ...refused]);
-  const observation = anObservation([], { ...view, podGroups: { groups: new Map(projectPodGroup(group)) } });
+  const observation = anObservation([], { ...view, podGroups: { groups: new Map(projectPodGroup(group)), unread: false } });
   const { verdicts } = planScaleUp({ observation, state: aState(), policy: aPolicy({ expendablePriorityCutoff: -10 }), names });
   return view.pendingPods.filter((pod) => verdicts.get(pod)?.kind === 'fits-present-node').length;
 }

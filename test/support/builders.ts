@@ -16,6 +16,7 @@ import {
   NO_MOUNTS,
   NO_REQUIREMENTS,
   ORDINARY_POD,
+  type Controller,
   type Pod,
   type PodMounts,
   type PodShape,
@@ -75,12 +76,15 @@ export function aShape(options: ShapeOptions = {}): PodShape {
 
 /** The parts of annotations, mounts and status may be given as the pod's own. */
 export interface PodOptions extends Partial<
-  Omit<Pod, 'shape' | 'annotations' | 'mounts' | 'status'> & PodAnnotations & PodMounts & RareStatus
+  Omit<Pod, 'shape' | 'annotations' | 'mounts' | 'status' | 'controller'> & PodAnnotations & PodMounts & RareStatus
 > {
+  readonly controller?: (Omit<Controller, 'apiVersion'> & Partial<Controller>) | undefined;
   readonly cpu?: string;
   readonly memory?: string;
   readonly shape?: ShapeOptions | PodShape;
 }
+
+const WEB: Controller = { kind: 'ReplicaSet', apiVersion: '', name: 'web', uid: 'rs-web' };
 
 /** A pending, unschedulable pod of a ReplicaSet unless told otherwise. With `nodeName` it is running there. */
 export function aPod(options: PodOptions = {}): Pod {
@@ -100,10 +104,10 @@ export function aPod(options: PodOptions = {}): Pod {
     phase: bound ? 'Running' : 'Pending',
     createdAtMs: START_MS - 60_000,
     terminationGraceMs: 30_000,
-    controller: { kind: 'ReplicaSet', name: 'web', uid: 'rs-web' },
     unschedulable: bound ? undefined : { sinceMs: START_MS - 30_000, message: '0/1 nodes are available' },
     ready: bound,
     ...without(rest, [NO_ANNOTATIONS, NO_MOUNTS, USUAL_STATUS]),
+    controller: 'controller' in rest ? rest.controller && { apiVersion: '', ...rest.controller } : WEB,
     annotations: partOf(NO_ANNOTATIONS, rest),
     mounts: partOf(NO_MOUNTS, rest),
     status: partOf(USUAL_STATUS, rest),
@@ -273,9 +277,18 @@ export interface ClusterOptions {
 export function somePodGroups(minimums: Readonly<Record<string, number | undefined>>, rest: Partial<PodGroup> = {}): PodGroups {
   const groups = Object.entries(minimums).map(([name, minCount]): [string, PodGroup] => [
     podGroupKey('default', `pod group ${name}`),
-    { kind: 'PodGroup', namespace: 'default', name, uid: `uid-${name}`, ...(minCount === undefined ? {} : { minCount }), ...rest },
+    {
+      kind: 'PodGroup',
+      namespace: 'default',
+      name,
+      uid: `uid-${name}`,
+      minCount,
+      topologyKey: undefined,
+      disruptedAsWhole: false,
+      ...rest,
+    },
   ]);
-  return { groups: new Map(groups) };
+  return { groups: new Map(groups), unread: false };
 }
 
 export function aCluster(options: ClusterOptions = {}): ClusterView {
@@ -339,6 +352,8 @@ export function aBudget(options: Partial<DisruptionBudget> = {}): DisruptionBudg
     expectedPods: 2,
     currentHealthy: 2,
     desiredHealthy: 1,
+    neverAllows: undefined,
+    demand: undefined,
     ...options,
   };
 }

@@ -39,7 +39,7 @@ function customDaemonOf(node: NodeName, pod: Pod): CustomDaemon {
   const { namespace, controller, shape } = pod;
   const { requests, hostPorts } = shape;
   if (controller === undefined) return { namespace, name: nameWithoutNode(pod, node), owner: '', requests, hostPorts };
-  const { apiVersion = '', kind, name, uid } = controller;
+  const { apiVersion, kind, name, uid } = controller;
   return { namespace, name, owner: `${kind}.${apiGroupOf(apiVersion)} ${uid}`, requests, hostPorts };
 }
 

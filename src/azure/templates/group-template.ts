@@ -3,6 +3,7 @@
  * Must not know how rows and nodes are read.
  * Idea: template.
  */
+import { NO_TAINT_RULES } from '../../domain/taints.ts';
 import type { Row } from '../../cache/table/row.ts';
 import type { Labels } from '../../domain/labels.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
@@ -54,7 +55,7 @@ export function buildGroupTemplate(
 ): NodeTemplate | undefined {
   const raw = source === undefined ? undefined : rawTemplate(deps, input, source);
   if (raw === undefined || source === undefined) return undefined;
-  const lasting = withLastingTaints(raw, deps.options.taints ?? {});
+  const lasting = withLastingTaints(raw, deps.options.taints ?? NO_TAINT_RULES);
   const { sku, pool, evidence } = input;
   const { learned, customDaemons } = evidence;
   const template = withoutStartupTaints(withLearnedParts(lasting, learned, deps.names), keysOf(evidence.startupTaints));

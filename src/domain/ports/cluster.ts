@@ -8,8 +8,8 @@ import type { Owner, OwnerStates } from '../workloads.ts';
 export interface ReadNode {
   readonly node: Node;
   readonly pods: readonly Pod[];
-  /** Volumes that are attached to the node, or mounted there, by the names that its status has for them. If absent, there are none. */
-  readonly volumes?: readonly string[];
+  /** Volumes that are attached to the node, or mounted there, by the names that its status has for them. */
+  readonly volumes: readonly string[];
 }
 
 /** Reads the cluster through watches that reconnect for ever. */

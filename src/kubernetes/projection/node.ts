@@ -10,6 +10,7 @@ import {
   NOT_READY_TAINT,
   type Taint,
   type TaintEffect,
+  NO_TAINT_RULES,
   type TaintRules,
 } from '../../domain/taints.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
@@ -127,7 +128,7 @@ export interface NodeProjection {
 export type NodeProjectionListener = NodeProjection['onUnreadable'];
 
 /** What the configuration says of nodes: taints of nodes that are starting, and the conditions to keep. If these are absent, none is kept. */
-export interface NodeRules extends TaintRules {
+export interface NodeRules extends Partial<TaintRules> {
   readonly conditions?: ReadonlySet<string> | undefined;
 }
 
@@ -143,7 +144,7 @@ export function createNodeProjection(
     names,
     strings: new StringInterner(),
     vectors: new Interner(10_000),
-    taints,
+    taints: { ...NO_TAINT_RULES, ...taints },
     notices: new NoticesSeen(now),
     conditions,
     onUnreadable: (node, reason) => {
@@ -259,7 +260,7 @@ function projectTaint(json: TaintJson, strings: StringInterner): Taint {
 }
 
 /** `sinceMs` is the newest change among the conditions and taints read. If none has a time, it is the node's creation. */
-export function readinessOf(json: NodeJson, createdAtMs: number, rules: TaintRules = {}): NodeReadiness {
+export function readinessOf(json: NodeJson, createdAtMs: number, rules = NO_TAINT_RULES): NodeReadiness {
   const conditions = (json.status?.conditions ?? []).filter(({ type = '' }) => type === NEEDED_CONDITION || BAD_CONDITIONS.has(type));
   // A node with a startup taint is still being set up, whatever its kubelet reports.
   const taints = (json.spec?.taints ?? []).filter(({ key = '' }) => BAD_TAINTS.has(key) || isStartupTaint(key, rules));

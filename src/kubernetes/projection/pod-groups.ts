@@ -36,16 +36,11 @@ export function projectPodGroup(json: PodGroupJson): readonly KeyedPodGroup[] {
     namespace,
     name,
     uid: json.metadata?.uid ?? '',
-    ...minimumOf(json.spec?.schedulingPolicy),
-    ...topologyOf(json.spec),
-    ...(isDisruptedAsWhole(json.spec) ? { disruptedAsWhole: true } : {}),
+    minCount: minimumOf(json.spec?.schedulingPolicy),
+    topologyKey: (json.spec?.schedulingConstraints?.topology?.[0]?.key ?? '') || undefined,
+    disruptedAsWhole: isDisruptedAsWhole(json.spec),
   };
   return [[podGroupKey(namespace, `pod group ${name}`), group]];
-}
-
-function topologyOf({ schedulingConstraints }: NonNullable<PodGroupJson['spec']> = {}): Pick<PodGroup, 'topologyKey'> {
-  const key = schedulingConstraints?.topology?.[0]?.key ?? '';
-  return key === '' ? {} : { topologyKey: key };
 }
 
 function isDisruptedAsWhole({ disruptionMode }: NonNullable<PodGroupJson['spec']> = {}): boolean {
@@ -53,11 +48,14 @@ function isDisruptedAsWhole({ disruptionMode }: NonNullable<PodGroupJson['spec']
   return typeof mode === 'object' ? (mode.all ?? undefined) !== undefined : mode === 'PodGroup';
 }
 
+/** What a group of a Workload cannot say. */
+const ANYWHERE = { topologyKey: undefined, disruptedAsWhole: false } as const;
+
 export function projectWorkloadGroups(json: WorkloadJson): readonly KeyedPodGroup[] {
   const { namespace, name } = namesOf(json);
   return (json.spec?.podGroups ?? []).map(({ name: group = '', policy }) => [
     podGroupKey(namespace, `workload ${name}/${group}`),
-    { kind: 'Workload', namespace, name, uid: json.metadata?.uid ?? '', ...minimumOf(policy) },
+    { kind: 'Workload', namespace, name, uid: json.metadata?.uid ?? '', minCount: minimumOf(policy), ...ANYWHERE },
   ]);
 }
 
@@ -66,7 +64,7 @@ function namesOf({ metadata = {} }: ObjectJson): { readonly namespace: string; r
 }
 
 /** The API server refuses a minimum below 1. A number that cannot be read counts as 1, so that no pod waits in vain. */
-function minimumOf(policy: PolicyJson | undefined): Pick<PodGroup, 'minCount'> {
+function minimumOf(policy: PolicyJson | undefined): PodGroup['minCount'] {
   const gang = policy?.gang ?? undefined;
-  return gang === undefined ? {} : { minCount: Math.max(1, wholeNumberUpTo(gang.minCount, MAX_CLUSTER_PODS) ?? 1) };
+  return gang === undefined ? undefined : Math.max(1, wholeNumberUpTo(gang.minCount, MAX_CLUSTER_PODS) ?? 1);
 }

@@ -17,7 +17,6 @@ import { AnnotationReader } from './pod-annotations.ts';
 import { claimsOf, disksOf, localVolumes } from './pod-volumes.ts';
 import { effectiveRequest } from './pod-requests.ts';
 import { Shapes, withoutOwnNode, type SoftOptions } from './pod-shape.ts';
-import { defined } from '../../lib/defined.ts';
 
 const PREFIX = 'cluster-autoscaler.kubernetes.io/';
 const PHASES: ReadonlySet<string> = new Set(['Pending', 'Running', 'Succeeded', 'Failed', 'Unknown']);
@@ -157,8 +156,8 @@ function optional(text: string | undefined, strings: StringInterner): string | u
 function controllerOf(metadata: MetadataJson, known: WeakInterner<Controller>): Controller | undefined {
   const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);
   if (owner === undefined) return undefined;
-  const { apiVersion, kind = '', name = '', uid = '' } = owner;
-  return known.of(`${uid} ${apiVersion ?? ''} ${kind} ${name}`, () => ({ kind, name, uid, ...defined({ apiVersion }) }));
+  const { apiVersion = '', kind = '', name = '', uid = '' } = owner;
+  return known.of(`${uid} ${apiVersion} ${kind} ${name}`, () => ({ kind, apiVersion, name, uid }));
 }
 
 function conditionOf(conditions: readonly ConditionJson[] | undefined, type: string): ConditionJson | undefined {

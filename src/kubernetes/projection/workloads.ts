@@ -37,7 +37,6 @@ function withDaemonTolerations(spec: PodSpecJson): PodSpecJson {
 export function projectBudget(json: DisruptionBudgetJson): DisruptionBudget {
   const { metadata = {}, spec = {}, status = {} } = json;
   const lags = metadata.generation !== undefined && (status.observedGeneration ?? metadata.generation) < metadata.generation;
-  const never = neverAllows(json);
   return {
     namespace: metadata.namespace ?? 'default',
     name: metadata.name ?? '',
@@ -47,7 +46,8 @@ export function projectBudget(json: DisruptionBudgetJson): DisruptionBudget {
     expectedPods: countOf(status.expectedPods),
     currentHealthy: countOf(status.currentHealthy),
     desiredHealthy: countOf(status.desiredHealthy),
-    ...defined({ neverAllows: never, demand: demandOf(spec) }),
+    neverAllows: neverAllows(json),
+    demand: demandOf(spec),
   };
 }
 

@@ -234,7 +234,7 @@ export class DeviceShapes {
   ): void {
     const { blocker, unknown, requests } = this.#requestsOf(ask, facts);
     if (unknown !== undefined) judged.unknown.push(`${describeClaimRef(ref)}: ${unknown}`);
-    else if (blocker !== undefined) judged.blockers.push({ message: blocker, detail: `claim ${ref.name}` });
+    else if (blocker !== undefined) judged.blockers.push({ message: blocker, detail: `claim ${ref.name}`, repair: undefined });
     else if (requests.length > 0) {
       const claim: DeviceClaim = { name: ref.name, ...defined({ shared }), requests, rules: ask.rules };
       judged.claims.push(this.#claims.of(JSON.stringify(claim), () => claim));
@@ -330,7 +330,7 @@ function blockerOf(claim: ResourceClaim | undefined, pod: Pick<Pod, 'uid' | 'nod
   const detail = `claim ${claim.key}`;
   // A file may leave out the uid; then the owner cannot be checked.
   if (isOwn && claim.ownerUid !== undefined && pod.uid !== '' && claim.ownerUid !== pod.uid)
-    return { message: `ResourceClaim ${claim.key} was not created for the pod (pod is not owner)`, detail };
+    return { message: `ResourceClaim ${claim.key} was not created for the pod (pod is not owner)`, detail, repair: undefined };
   if (pod.nodeName !== undefined) return undefined;
   if (claim.isDeleting) return { message: 'resourceclaim is being deleted', detail, repair: { kind: 'await-deletion' } };
   if (claim.users.length >= MOST_USERS && !claim.users.includes(pod.uid))

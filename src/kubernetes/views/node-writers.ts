@@ -4,7 +4,6 @@
  */
 import type { NodeName } from '../../domain/ids.ts';
 import type { FieldWriter, NodeWriters } from '../../domain/node.ts';
-import { defined } from '../../lib/defined.ts';
 import { type ManagedFieldJson, type MetadataJson, timeOf } from '../api/core-json.ts';
 import { getOrUndefined, type Rest } from '../api/rest.ts';
 
@@ -19,13 +18,13 @@ export async function readNodeWriters(rest: Rest, name: NodeName, signal: AbortS
 
 export function nodeWritersOf({ metadata }: { readonly metadata?: MetadataJson }): NodeWriters {
   const fields = metadata?.managedFields ?? [];
-  return defined({ taints: lastWriter(fields, 'f:taints'), cordon: lastWriter(fields, 'f:unschedulable') });
+  return { taints: lastWriter(fields, 'f:taints'), cordon: lastWriter(fields, 'f:unschedulable') };
 }
 
 /** A field may have several managers after server-side apply. */
 function lastWriter(fields: readonly ManagedFieldJson[], path: string): FieldWriter | undefined {
   const writers = fields.flatMap(({ manager = '', time, fieldsV1 }): readonly FieldWriter[] =>
-    manager === '' || fieldsV1?.['f:spec']?.[path] === undefined ? [] : [{ manager, ...defined({ atMs: timeOf(time) }) }],
+    manager === '' || fieldsV1?.['f:spec']?.[path] === undefined ? [] : [{ manager, atMs: timeOf(time) }],
   );
   return writers.sort((one, other) => (other.atMs ?? 0) - (one.atMs ?? 0))[0];
 }

@@ -65,8 +65,7 @@ export class WatchedPodGroups {
     const isRead = this.#watched.some(({ reflector }) => reflector.version > 0 && !reflector.isAbsent);
     if (!isRead && this.#hasAnswered) return undefined;
     const isUnread = !this.#hasAnswered;
-    if (this.#view?.groups !== this.#groups || (this.#view.unread === true) !== isUnread)
-      this.#view = { groups: this.#groups, ...(isUnread ? { unread: true } : {}) };
+    if (this.#view?.groups !== this.#groups || this.#view.unread !== isUnread) this.#view = { groups: this.#groups, unread: isUnread };
     return this.#view;
   }
 

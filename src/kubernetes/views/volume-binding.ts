@@ -12,7 +12,6 @@ import {
   type ClaimRepair,
   type VolumeNodeRule,
 } from '../../domain/volumes.ts';
-import { defined } from '../../lib/defined.ts';
 import type { Claim, StorageClass, Volume } from '../projection/storage.ts';
 
 /** Classes whose volumes are created by hand. */
@@ -205,7 +204,7 @@ function unboundImmediate(claim: string, why: string): ClaimRules {
 }
 
 function blocked(message: string, detail: string, repair?: ClaimRepair): ClaimRules {
-  return { ...NOTHING, blockers: [{ message, detail, ...defined({ repair }) }] };
+  return { ...NOTHING, blockers: [{ message, detail, repair }] };
 }
 
 function distinct<Item>(items: readonly Item[]): readonly Item[] {

@@ -89,7 +89,9 @@ function withholdingReader(reader: ClusterReader, evicted: EvictedPods, tainted:
     readFresh: async (node, signal) => {
       const fresh = await reader.readFresh(node, signal);
       if (fresh === undefined) return undefined;
-      return { node: withWithheldTaint(fresh.node, tainted.get(node)), pods: fresh.pods.filter(({ uid }) => !evicted.has(uid)) };
+      const pods = fresh.pods.filter(({ uid }) => !evicted.has(uid));
+      // Those of the pods whose evictions were withheld are attached still.
+      return { node: withWithheldTaint(fresh.node, tainted.get(node)), pods, volumes: [] };
     },
     podExists: async (pod, signal) => !evicted.has(pod.uid) && (await reader.podExists(pod, signal)),
   };

@@ -3,11 +3,22 @@
  * dump they are.
  */
 import { NO_ANNOTATIONS, type PodAnnotations, PROTECTED, type Protection } from '../../domain/annotations.ts';
-import { NO_MOUNTS, NO_REQUIREMENTS, USUAL_STATUS, type Pod, type PodMounts, type PodShape, type RareStatus } from '../../domain/pod.ts';
+import {
+  NO_MOUNTS,
+  NO_REQUIREMENTS,
+  USUAL_STATUS,
+  type Controller,
+  type Pod,
+  type PodMounts,
+  type PodShape,
+  type RareStatus,
+} from '../../domain/pod.ts';
 import { NO_VOLUME_RULES, type VolumeRules } from '../../domain/volumes.ts';
 import { withoutDefaults } from '../../lib/without-nulls.ts';
 
-type Plain = Omit<Pod, 'annotations' | 'mounts' | 'status' | 'origin'>;
+type Plain = Omit<Pod, 'annotations' | 'mounts' | 'status' | 'origin' | 'controller'> & {
+  readonly controller: (Omit<Controller, 'apiVersion'> & Partial<Controller>) | undefined;
+};
 type Rare = Omit<PodAnnotations, 'protection'> & Protection & PodMounts & RareStatus;
 
 /** `doNotDisrupt`: whether an annotation protects it. */
@@ -33,6 +44,7 @@ export function totalPod({ doNotDisrupt, ...stored }: StoredPod): Pod {
   const protection = doNotDisrupt ? partOf(stored, PROTECTED) : undefined;
   return {
     ...withoutRare(stored),
+    controller: stored.controller && { apiVersion: '', ...stored.controller },
     origin: 'cluster',
     annotations: { ...partOf(stored, NO_ANNOTATIONS), protection },
     mounts: partOf(stored, NO_MOUNTS),

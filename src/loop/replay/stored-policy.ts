@@ -2,6 +2,7 @@
  * The policy as a dump states it. Dumps of earlier versions lack members that came later: each has the value under which such a version
  * decided.
  */
+import { NO_TAINT_RULES, type TaintRules } from '../../domain/taints.ts';
 import { DEFAULT_DIFFERENCE_RATIOS, type CapacityPolicy, type ClusterPolicy, type Policy } from '../../domain/policy.ts';
 import { DEFAULT_REPACK } from '../../domain/repack.ts';
 
@@ -66,7 +67,7 @@ const CLUSTER: ClusterPolicy = {
   maxUnreadyShare: 0.45,
   maxStartupMs: 15 * MINUTE_MS,
   scaleUpFromZero: true,
-  taints: {},
+  taints: NO_TAINT_RULES,
   scaleFromUnschedulable: false,
   avoidDownZones: false,
   verticalPodAutoscalers: false,
@@ -95,7 +96,7 @@ export interface StoredPolicy {
   readonly scaleDown: Without<Policy['scaleDown'], typeof SCALE_DOWN>;
   readonly backoff: Policy['backoff'];
   readonly drain: Without<Policy['drain'], typeof DRAIN>;
-  readonly cluster?: Partial<ClusterPolicy>;
+  readonly cluster?: Partial<Omit<ClusterPolicy, 'taints'>> & { readonly taints?: Partial<TaintRules> };
   readonly capacity?: Partial<CapacityPolicy>;
   readonly repack?: Policy['repack'];
 }
@@ -106,7 +107,7 @@ export function wholePolicy({ scaleUp, scaleDown, backoff, drain, cluster, capac
     scaleDown: { ...SCALE_DOWN, ...scaleDown },
     backoff,
     drain: { ...DRAIN, ...drain },
-    cluster: { ...CLUSTER, ...cluster },
+    cluster: { ...CLUSTER, ...cluster, taints: { ...NO_TAINT_RULES, ...cluster?.taints } },
     capacity: { ...CAPACITY, ...capacity },
     repack: repack ?? DEFAULT_REPACK,
   };

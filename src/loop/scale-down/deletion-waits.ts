@@ -61,7 +61,7 @@ export async function waitForDelays(
     const fresh = await read();
     if (fresh === undefined) return undefined;
     const asking = fresh.node.delayDeletion;
-    const volumes = volumesMs === 0 ? [] : (fresh.volumes ?? []);
+    const volumes = volumesMs === 0 ? [] : fresh.volumes;
     const waitMs = Math.max(asking.length === 0 ? 0 : policy.deletionDelayTimeoutMs, volumes.length === 0 ? 0 : volumesMs);
     const leftMs = begunMs + waitMs - clock.monotonic();
     if (leftMs <= 0) {

@@ -182,7 +182,7 @@ export function virtualPod({ kind, namespace, name: owner, uid: ownerUid }: Buff
     phase: 'Pending',
     createdAtMs: nowMs,
     terminationGraceMs: 0,
-    controller: { kind, name: owner, uid: ownerUid },
+    controller: { kind, apiVersion: '', name: owner, uid: ownerUid },
     unschedulable: { sinceMs: nowMs, message: '' },
     origin,
     annotations: MOVABLE,

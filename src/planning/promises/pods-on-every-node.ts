@@ -58,6 +58,6 @@ export function cameWith(pod: Pod, node: Node): boolean {
 
 /** Values of labels may name the node. */
 function kindOf({ namespace, controller, shape }: Pod): string {
-  const owner = controller === undefined ? [] : [controller.apiVersion ?? '', controller.kind];
+  const owner = controller === undefined ? [] : [controller.apiVersion, controller.kind];
   return JSON.stringify([namespace, owner, Object.keys(shape.labels).sort(), [...shape.requests], shape.hostPorts]);
 }

@@ -85,7 +85,8 @@ export function headroomUid(pool: string | undefined, at: number): string {
 }
 
 /** The pool of a pod of headroom, or `cluster`. */
-export function headroomPool({ controller: { uid } = { kind: '', name: '', uid: '' } }: Pick<Pod, 'controller'>): string {
+export function headroomPool({ controller }: Pick<Pod, 'controller'>): string {
+  const { uid = '' } = controller ?? {};
   return uid.slice(uid.indexOf('/') + 1, uid.lastIndexOf('/'));
 }
 

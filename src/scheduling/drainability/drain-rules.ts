@@ -69,10 +69,9 @@ export const gangMinimum: DrainRule = (pod, { gangs }) => {
   const running = here + elsewhere;
   if (running < gang.minCount) return undefined;
   // guard: a removal takes no running gang below its minimum
-  if (elsewhere >= gang.minCount && gang.disruptedAsWhole !== true) return undefined;
+  if (elsewhere >= gang.minCount && !gang.disruptedAsWhole) return undefined;
   const counts = `${running} pods of ${gang.title} run, ${here} of them here`;
-  const rule =
-    gang.disruptedAsWhole === true ? 'its disruptionMode allows to disrupt all of them only' : `${gang.minCount} must run together`;
+  const rule = gang.disruptedAsWhole ? 'its disruptionMode allows to disrupt all of them only' : `${gang.minCount} must run together`;
   return blockVerdict('GangMinimum', `${counts}; ${rule}`);
 };
 

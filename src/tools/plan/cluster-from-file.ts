@@ -180,7 +180,7 @@ function podGroupsOf(objects: readonly FileObject[]): ClusterView['podGroups'] {
     ...ofKind(objects, 'Workload').flatMap((json) => projectWorkloadGroups(json as ObjectJson)),
     ...ofKind(objects, 'PodGroup').flatMap((json) => projectPodGroup(json as ObjectJson)),
   ];
-  return groups.length === 0 ? undefined : { groups: new Map(groups) };
+  return groups.length === 0 ? undefined : { groups: new Map(groups), unread: false };
 }
 
 /** Only where the configuration has them read. */

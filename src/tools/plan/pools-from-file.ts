@@ -15,7 +15,7 @@ import { type Instance, type NodeGroup, NOTHING_KNOWN } from '../../domain/node-
 import type { Node } from '../../domain/node.ts';
 import { type CloudView, type ClusterView, NOTHING_REPORTED } from '../../domain/observation.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
-import type { Taint, TaintRules } from '../../domain/taints.ts';
+import { NO_TAINT_RULES, type Taint, type TaintRules } from '../../domain/taints.ts';
 import { AZURE_DISK_ZONE, ZONE_LABELS } from '../../domain/volumes.ts';
 import type { DaemonSet } from '../../domain/workloads.ts';
 import type { VolumeObjectJson, StorageClassJson } from '../../kubernetes/api/core-json.ts';
@@ -159,7 +159,10 @@ function templateOf(input: PoolInput): NodeTemplate {
   const agentPoolLabel = agentPoolName(pool, input.nodes);
   const agentPool = Object.fromEntries(POOL_LABELS.map((label) => [label, agentPoolLabel]));
   const labels = { ...base.labels, ...agentPool, ...pool.labels };
-  return withLastingTaints({ ...base, capacity, allocatable, labels, taints: withTaints(base.taints, pool) }, input.taints ?? {});
+  return withLastingTaints(
+    { ...base, capacity, allocatable, labels, taints: withTaints(base.taints, pool) },
+    input.taints ?? NO_TAINT_RULES,
+  );
 }
 
 /** A resource that is stated as 0 is 0, whatever the VM size has. */

@@ -1,3 +1,4 @@
+import { NO_TAINT_RULES, type TaintRules } from '../../../src/domain/taints.ts';
 import type { ResourceSku } from '@azure/arm-compute';
 import { describe, expect, it } from 'vitest';
 import { nodesOfGroups } from '../../../src/azure/templates/nodes-of-groups.ts';
@@ -171,7 +172,7 @@ describe('templates from a live node', () => {
         { key: 'cloud.google.com/impending-node-termination', value: '', effect: 'NoSchedule' },
       ],
     });
-    expect(withLastingTaints(templateFromNode(node, { ...SOURCE, zones: ['1', '2'] }), {})).toEqual({
+    expect(withLastingTaints(templateFromNode(node, { ...SOURCE, zones: ['1', '2'] }), NO_TAINT_RULES)).toEqual({
       ...NOTHING_SHOWN,
       labels: { team: 'a' },
       taints: [{ key: 'team', value: 'a', effect: 'NoSchedule' }],
@@ -259,8 +260,9 @@ describe('an estimate beside a node that is too young to be exemplary', () => {
 });
 
 describe('taints that pass', () => {
-  const keep = (key: string, rules = {}) =>
-    withLastingTaints({ ...template(), taints: [{ key, value: '', effect: 'NoSchedule' as const }] }, rules).taints.length === 1;
+  const keep = (key: string, rules: Partial<TaintRules> = {}) =>
+    withLastingTaints({ ...template(), taints: [{ key, value: '', effect: 'NoSchedule' as const }] }, { ...NO_TAINT_RULES, ...rules })
+      .taints.length === 1;
   it.each([
     ['team', {}, true],
     ['startup-taint.cluster-autoscaler.kubernetes.io/x', {}, false],

@@ -29,7 +29,7 @@ describe('a group of pods', () => {
     ],
     ['that is disrupted pod by pod', { schedulingPolicy: { gang: { minCount: 2 } }, disruptionMode: { single: {} } }, { minCount: 2 }],
   ])('%s', (_name, spec, expected) => {
-    const common = { kind: 'PodGroup', namespace: 'ml', name: 'train', uid: 'u' };
+    const common = { kind: 'PodGroup', namespace: 'ml', name: 'train', uid: 'u', disruptedAsWhole: false };
     expect(projectPodGroup({ metadata, spec })).toEqual([['ml/pod group train', { ...common, ...expected }]]);
   });
 
@@ -45,7 +45,7 @@ describe('a group of pods', () => {
       ['ml/workload train/driver', 'Workload', undefined],
       ['ml/workload train/workers', 'Workload', 4],
     ]);
-    const of = (gang: string) => membershipOf({ ...aPod({ shape: { gang } }), namespace: 'ml' }, { groups });
+    const of = (gang: string) => membershipOf({ ...aPod({ shape: { gang } }), namespace: 'ml' }, { groups, unread: false });
     const ids = ['workload train/workers/0', 'workload train/workers/1']
       .map(of)
       .map((one) => (one.kind === 'gang' ? one.gang.id : one.kind));
@@ -61,6 +61,7 @@ it('pods of a group whose nodes share a label require to be near each other, and
   const cluster = aCluster({ pods: [...gang, ...others] });
   const groups = {
     groups: new Map([...somePodGroups({ train: 2 }, { topologyKey: 'rack' }).groups, ...somePodGroups({ other: 2 }).groups]),
+    unread: false,
   };
   const shapes = new PodGroupShapes();
   const seen = shapes.resolve(cluster, groups);

@@ -1,3 +1,4 @@
+import { NO_TAINT_RULES } from '../../../src/domain/taints.ts';
 import { NO_ANNOTATIONS, PROTECTED } from '../../../src/domain/annotations.ts';
 import { NO_MOUNTS } from '../../../src/domain/pod.ts';
 import { describe, expect, it } from 'vitest';
@@ -334,7 +335,7 @@ describe('nodes', () => {
     ['acme.io/degraded', { status: ['acme.io/degraded'] }, true],
   ])('a ready node with the taint %s and the rules %j is ready: %s', (key, rules, expected) => {
     const taints = [{ key, effect: 'NoSchedule' }];
-    expect(readinessOf({ spec: { taints }, status: { conditions: [ready] } }, 0, rules).ready).toBe(expected);
+    expect(readinessOf({ spec: { taints }, status: { conditions: [ready] } }, 0, { ...NO_TAINT_RULES, ...rules }).ready).toBe(expected);
   });
 
   it('keep what decisions read', () => {

@@ -240,7 +240,7 @@ describe('a dumped decision', () => {
   });
 
   it('of a version whose shapes had fewer members is read whole', async () => {
-    const volumes = { ...NO_VOLUME_RULES, blockers: [{ message: 'not bound', detail: 'claim data' }] };
+    const volumes = { ...NO_VOLUME_RULES, blockers: [{ message: 'not bound', detail: 'claim data', repair: undefined }] };
     const stage = aStage({
       groups: [aGroup({ id: 'a', target: 0 })],
       pods: [aPod({ name: 'db', shape: { volumes } }), aPod({ name: 'web' })],

@@ -35,7 +35,9 @@ it.each<readonly [string, PodOptions, object]>([
 
 it('a pod of a version that wrote some of what is usual is read whole', () => {
   const former = { safeToEvictVolumes: [], localVolumes: [], doNotDisrupt: false };
-  const pod = totalPod({ ...storedPod(aPod()), ...former } satisfies StoredPod);
+  const controller = { kind: 'ReplicaSet', name: 'web', uid: 'rs-web' };
+  const pod = totalPod({ ...storedPod(aPod()), ...former, controller } satisfies StoredPod);
+  expect(pod.controller).toEqual({ ...controller, apiVersion: '' });
   expect(pod).toMatchObject({ origin: 'cluster', annotations: NO_ANNOTATIONS, mounts: NO_MOUNTS, status: USUAL_STATUS });
   expect(Object.keys(pod)).not.toContain('localVolumes');
 });
@@ -45,6 +47,6 @@ it('a shape is without what it does not require in a dump, and is read whole', (
   const { key, namespace, requests } = shape;
   expect(storedShape(shape)).toEqual({ key, namespace, requests });
   expect(totalShape({ key, namespace, requests })).toEqual({ ...NO_REQUIREMENTS, key, namespace, requests });
-  const volumes = { places: [], blockers: [{ message: 'not bound', detail: 'claim data' }] };
+  const volumes = { places: [], blockers: [{ message: 'not bound', detail: 'claim data', repair: undefined }] };
   expect(totalShape({ key, namespace, requests, volumes }).volumes).toEqual({ ...volumes, drivers: [] });
 });

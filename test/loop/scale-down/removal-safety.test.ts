@@ -45,7 +45,7 @@ it.each([
   const node = stage === 'before-taint' ? aNode({ name: 'g-0', readiness }) : ours;
   const cluster = { ...aCluster({ nodes: [node] }), pendingPods: [pod] };
   const policy = drainRulesOf(aPolicy());
-  const result = recheckRemoval({ removal, fresh: { node, pods: [] }, cluster, policy, nowMs: START_MS, self: SELF, stage });
+  const result = recheckRemoval({ removal, fresh: { node, pods: [], volumes: [] }, cluster, policy, nowMs: START_MS, self: SELF, stage });
   expect(result.go).toBe(go);
 });
 
@@ -60,7 +60,7 @@ it.each([
   const cluster = aCluster({ nodes: [node] });
   const result = recheckRemoval({
     removal,
-    fresh: { node, pods: [] },
+    fresh: { node, pods: [], volumes: [] },
     cluster,
     policy,
     nowMs: START_MS,
@@ -80,7 +80,9 @@ it.each([
   const cluster = aCluster({ nodes: [ours] });
   const known = { removal, cluster, policy: drainRulesOf(aPolicy()), nowMs: START_MS, self: SELF };
   const stages = ['before-taint', 'before-evict', 'before-delete'] as const;
-  const results = stages.map((stage) => recheckRemoval({ ...known, fresh: { node: { ...ours, conditions }, pods: [] }, stage }).go);
+  const results = stages.map(
+    (stage) => recheckRemoval({ ...known, fresh: { node: { ...ours, conditions }, pods: [], volumes: [] }, stage }).go,
+  );
   expect(results).toEqual([go, go, go]);
 });
 
@@ -105,7 +107,7 @@ describe.each(['before-evict', 'before-delete'] as const)('the deletion taint, %
     const removal = { ...REMOVAL, pods: [] };
     const cluster = aCluster({ nodes: [node] });
     const policy = drainRulesOf(aPolicy());
-    const result = recheckRemoval({ removal, fresh: { node, pods: [] }, cluster, policy, nowMs: START_MS, self: SELF, stage });
+    const result = recheckRemoval({ removal, fresh: { node, pods: [], volumes: [] }, cluster, policy, nowMs: START_MS, self: SELF, stage });
     expect(result).toMatchObject(go ? { go } : { go, message, taken: true });
   });
 });
@@ -117,7 +119,7 @@ it.each([
   const pod = aPod({ name: 'stayer', nodeName: 'g-0' });
   const removal: Removal = { ...REMOVAL, cause: 'underutilized', pods: [pod] };
   const cluster = aCluster({ nodes: [ours], pods: [pod] });
-  const fresh = { node: ours, pods: [pod] };
+  const fresh = { node: ours, pods: [pod], volumes: [] };
   const policy = drainRulesOf(aPolicy());
   expect(recheckRemoval({ removal, fresh, cluster, policy, nowMs: START_MS, self: SELF, stage }).go).toBe(go);
 });

@@ -8,7 +8,7 @@ import { createPodProjection, projectPod } from '../../../src/kubernetes/project
 import { allRecreated, asRecreated, comesBackWith, recreatedSize } from '../../../src/planning/facts/recreated-pods.ts';
 
 const projection = createPodProjection(new ResourceNames(), { containers: true });
-const WEB: Controller = { kind: 'ReplicaSet', name: 'web-7d4f', uid: 'r' };
+const WEB: Controller = { kind: 'ReplicaSet', apiVersion: '', name: 'web-7d4f', uid: 'r' };
 
 function podOf(spec: PodJson['spec'], controller: Controller | undefined = WEB, status: PodJson['status'] = {}): Pod {
   return projectPod(
@@ -134,8 +134,8 @@ it.each<readonly [string, PodJson['spec'], Readonly<Record<string, ContainerTarg
 it.each<readonly [string, Controller | undefined, string, string, number]>([
   ['a Deployment, by the hash in the name of its ReplicaSet', WEB, 'Deployment', 'web', 3000],
   ['not a Deployment whose name only begins so', { ...WEB, name: 'web-2-7d4f' }, 'Deployment', 'web', 1000],
-  ['a StatefulSet', { kind: 'StatefulSet', name: 'web', uid: 's' }, 'StatefulSet', 'web', 3000],
-  ['not another kind of the same name', { kind: 'StatefulSet', name: 'web', uid: 's' }, 'Deployment', 'web', 1000],
+  ['a StatefulSet', { ...WEB, kind: 'StatefulSet', name: 'web' }, 'StatefulSet', 'web', 3000],
+  ['not another kind of the same name', { ...WEB, kind: 'StatefulSet', name: 'web' }, 'Deployment', 'web', 1000],
   ['not the ReplicaSet of a Deployment', WEB, 'ReplicaSet', 'web-7d4f', 1000],
   ['none: nothing creates the pod again', undefined, 'Deployment', 'web', 1000],
 ])('the target belongs to the pods of %s', (_what, controller, kind, name, cpu) => {

@@ -47,6 +47,8 @@ describe('a pod that is nominated', () => {
       state: { deleting: new Map([['a-0', entry]]) },
     };
     expect(growth(planFor({ ...world, pods: [ending] }))).toEqual(['a 1->2']);
-    expect(growth(planFor({ ...world, pods: [{ ...ending, controller: { ...controller, kind: 'ReplicaSet' } }] }))).toEqual([]);
+    expect(growth(planFor({ ...world, pods: [{ ...ending, controller: { ...controller, apiVersion: '', kind: 'ReplicaSet' } }] }))).toEqual(
+      [],
+    );
   });
 });

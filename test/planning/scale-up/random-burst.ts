@@ -119,7 +119,7 @@ function inAnyZone(part: Part): Part {
 export function withMissingPods(world: World, extra: readonly number[]): World {
   const controllerOf = (pod: Pod): string => `rs-${pod.shape.labels['app'] ?? ''}`;
   const pods = (world.pods ?? []).map((pod) => {
-    return { ...pod, controller: { kind: 'ReplicaSet', name: controllerOf(pod), uid: controllerOf(pod) } };
+    return { ...pod, controller: { kind: 'ReplicaSet', apiVersion: '', name: controllerOf(pod), uid: controllerOf(pod) } };
   });
   const workloads = [...new Set(pods.map(controllerOf))].map((uid, at) => {
     const desired = pods.filter((pod) => controllerOf(pod) === uid).length + (extra[at] ?? 0);

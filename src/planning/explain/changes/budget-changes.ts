@@ -124,11 +124,10 @@ export function grown(budget: DisruptionBudget, more: number): DisruptionBudget 
 
 /** As the disruption controller computes it: percentages are rounded up. */
 function demanding(budget: DisruptionBudget, demand: BudgetDemand): DisruptionBudget {
-  const { neverAllows: _never, ...rest } = budget;
   const { expectedPods, currentHealthy } = budget;
   const pods = typeof demand.value === 'number' ? demand.value : countOf(demand.value, expectedPods);
   const desiredHealthy = Math.max(0, demand.kind === 'minAvailable' ? pods : expectedPods - pods);
-  return { ...rest, demand, desiredHealthy, disruptionsAllowed: Math.max(0, currentHealthy - desiredHealthy) };
+  return { ...budget, neverAllows: undefined, demand, desiredHealthy, disruptionsAllowed: Math.max(0, currentHealthy - desiredHealthy) };
 }
 
 function countOf(written: string, expectedPods: number): number {
@@ -146,6 +145,8 @@ function newBudget({ observation }: World, { namespace, name, labels }: AddedBud
     expectedPods: 0,
     currentHealthy: 0,
     desiredHealthy: 0,
+    neverAllows: undefined,
+    demand: ONE_UNAVAILABLE,
   };
   const selected = [...observation.cluster.podsByNode.values()].flat().filter((pod) => selects(empty, pod));
   return demanding(

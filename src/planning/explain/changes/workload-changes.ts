@@ -63,7 +63,7 @@ export const WORKLOAD_CHANGES = {
       },
     ],
     apply: (world, { workload }) =>
-      withWorkload(world, workload, (pod) => ({ ...pod, controller: { kind: 'Job', name: pod.name, uid: '' } })),
+      withWorkload(world, workload, (pod) => ({ ...pod, controller: { kind: 'Job', apiVersion: '', name: pod.name, uid: '' } })),
   }),
   'delete-pod': kind<NamedPod>({
     describe: (pod) => `delete pod ${podName(pod)}, which nothing would create again`,

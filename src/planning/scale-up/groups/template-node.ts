@@ -162,7 +162,15 @@ function daemonPod(daemon: DaemonSet, learned: NodeTemplate['daemonRequests']): 
     seen === undefined
       ? daemon.shape
       : { ...daemon.shape, key: `${daemon.shape.key}|learned`, requests: largest(daemon.shape.requests, seen) };
-  return { ...NODE_POD, uid: `template-${uid}`, namespace, name, shape, controller: { kind: 'DaemonSet', name, uid }, daemonSet: true };
+  return {
+    ...NODE_POD,
+    uid: `template-${uid}`,
+    namespace,
+    name,
+    shape,
+    controller: { kind: 'DaemonSet', apiVersion: '', name, uid },
+    daemonSet: true,
+  };
 }
 
 function staticPod({ namespace, name, requests, hostPorts }: StaticPod): Pod {

@@ -19,7 +19,7 @@ describe('who put a taint on a node', () => {
     ['kubernetes.azure.com/upgrade', last, { by: 'AKS' }],
     ['notkubernetes.azure.com/x', last, { by: 'kubectl-taint', at }],
     ['maintenance', last, { by: 'kubectl-taint', at }],
-    ['maintenance', { manager: 'other' }, { by: 'other' }],
+    ['maintenance', { manager: 'other', atMs: undefined }, { by: 'other' }],
     // Our own write of another taint says nothing about this one.
     ['maintenance', { manager: 'aks-autoscaler', atMs: START_MS }, { by: 'another writer' }],
     ['maintenance', undefined, { by: 'another writer' }],

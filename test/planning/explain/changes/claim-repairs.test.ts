@@ -15,7 +15,6 @@ describe('the repair of a claim', () => {
     [{ kind: 'stop-other-pod' }, 'stop the other pod (DETAIL)'],
     [undefined, 'resolve "MESSAGE" (DETAIL)'],
   ])('%o', (repair, text) => {
-    const blocker = { message: 'MESSAGE', detail: 'DETAIL', ...(repair === undefined ? {} : { repair }) };
-    expect(describeChanges([{ kind: 'repair-claims', ...blocker }])).toBe(text);
+    expect(describeChanges([{ kind: 'repair-claims', message: 'MESSAGE', detail: 'DETAIL', repair }])).toBe(text);
   });
 });

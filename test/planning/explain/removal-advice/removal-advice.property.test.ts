@@ -121,15 +121,14 @@ function budgetOf(kind: App['budget'], app: string, pods: readonly Pod[]): reado
 
 /** As the disruption controller does: percentages are rounded up. */
 function counted(budget: DisruptionBudget, pods: readonly Pod[]): DisruptionBudget {
-  const { neverAllows: _never, ...rest } = budget;
   const count = pods.filter(({ shape }) => shape.labels['app'] === budget.name).length;
   const { kind, value } = budget.demand!;
   const share = typeof value === 'number' ? value : Math.ceil((Number.parseInt(value, 10) * count) / 100);
   const desiredHealthy = kind === 'minAvailable' ? share : count - share;
-  const never = kind === 'maxUnavailable' && value === 0 ? { neverAllows: 'maxUnavailable is 0' } : {};
+  const never = kind === 'maxUnavailable' && value === 0 ? 'maxUnavailable is 0' : undefined;
   return {
-    ...rest,
-    ...never,
+    ...budget,
+    neverAllows: never,
     expectedPods: count,
     currentHealthy: count,
     desiredHealthy,
@@ -220,7 +219,7 @@ function changeWorld(world: World, change: Change, app: string): World {
       return {
         ...world,
         pods: world.pods.map((pod) =>
-          pod.name === change.workload.name ? { ...pod, controller: { kind: 'Job', name: pod.name, uid: 'j' } } : pod,
+          pod.name === change.workload.name ? { ...pod, controller: { kind: 'Job', apiVersion: '', name: pod.name, uid: 'j' } } : pod,
         ),
       };
     case 'lower-minimum':

@@ -79,7 +79,7 @@ describe('what frees a node', () => {
 
   const local = { localVolumes: [{ name: 'cache', kind: 'emptyDir' as const }] };
   const blockingLocal = aPolicy({ scaleDown: { skipNodesWithLocalStorage: true } });
-  const { demand: _demand, ...undemanding } = strict(1);
+  const undemanding = { ...strict(1), demand: undefined };
   const custom = { kind: 'Rollout', apiVersion: 'argoproj.io/v1alpha1', name: 'api', uid: 'x' };
   const blockingCustom = aPolicy({ scaleDown: { skipNodesWithCustomControllerPods: true } });
   const disabled = (name: string, part: Partial<Node> = {}) => aNode({ name, scaleDownDisabled: true, ...part });
