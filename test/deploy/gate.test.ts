@@ -61,8 +61,13 @@ function endOfGate(): readonly string[] {
   const { stdout, status } = spawnSync('bash', [join(folder, 'project', '.ci', 'run')], { env, encoding: 'utf8' });
   expect(status).toBe(1);
   // Where the time goes: of each step, of what is only prepared, and of all.
-  for (const name of ['npm ci', 'npm run helm', 'npm test', 'all']) expect(stdout).toMatch(new RegExp(`^-- ${name}: \\d+ s$`, 'm'));
+  const seconds = (name: string): RegExp => new RegExp(`^-- ${name}: \\d+ s, CPU \\d+ s user, \\d+ s system$`, 'm');
+  for (const name of ['npm ci', 'npm run helm', 'npm test']) expect(stdout).toMatch(seconds(name));
+  expect(stdout).toMatch(/^-- all: \d+ s$/m);
   const lines = stdout.trimEnd().split('\n');
+  // Each step's output is in one piece.
+  const marks = lines.filter((line) => /^(?:==|--) /.test(line)).map((line) => line.replace(/: \d+ s.*$/, ''));
+  for (const [at, mark] of marks.entries()) if (mark.startsWith('== ')) expect(marks[at + 1]).toBe(mark.replace('==', '--'));
   return lines.slice(lines.findIndex((line) => line.startsWith('failed step: ')));
 }
 
@@ -75,8 +80,9 @@ describe('the gate', () => {
     report('vitest-e2e.json', 1, 0, { name: '/a/late.e2e.ts', message: '', status: 'passed', assertionResults: unsteady });
     report('vitest-browser.json', 3, 0);
     const end = endOfGate();
-    expect(end.filter((line) => line.startsWith('failed step: '))).toEqual(
-      ['npm test', 'npm run test:e2e', 'npm run demo'].map((name) => `failed step: ${name}; its last lines:`),
+    // Steps run beside each other.
+    expect(end.filter((line) => line.startsWith('failed step: ')).toSorted()).toEqual(
+      ['npm run demo', 'npm run test:e2e', 'npm test'].map((name) => `failed step: ${name}; its last lines:`),
     );
     expect(end).toContainEqual('    the demo said this');
     const named = end.filter((line) => /^(failed (test|file)|passed when)/.test(line));
