@@ -18,3 +18,7 @@ export function givenBinaries(): Binaries {
 export function planeOf(programs: Binaries): Pick<ControlPlaneOptions, 'programs' | 'searchPath' | 'controllers'> {
   return { programs, searchPath: process.env['PATH'], controllers: FEW_CONTROLLERS };
 }
+
+const cache = process.env['NODE_COMPILE_CACHE'];
+/** For the environment of the program under test: it starts in two thirds of the time if this process has a cache. */
+export const COMPILE_CACHE: Readonly<Record<string, string>> = cache === undefined ? {} : { NODE_COMPILE_CACHE: cache };

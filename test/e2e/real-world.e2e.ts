@@ -10,7 +10,7 @@ import { PARTS } from '../../world/simulator/real-control-plane/find-programs.ts
 import { Program } from '../../world/simulator/real-control-plane/program.ts';
 import { isThere } from '../support/process-group.ts';
 import { Daemon } from './daemon.ts';
-import { givenBinaries } from './given.ts';
+import { COMPILE_CACHE, givenBinaries } from './given.ts';
 import type { Node, Pod } from './seen-objects.ts';
 import { until } from './until.ts';
 import { deployment } from './workloads.ts';
@@ -75,7 +75,7 @@ function start(name: string, args: readonly string[], env: Readonly<Record<strin
     name,
     command: [process.execPath, '--disable-warning=ExperimentalWarning', MAIN],
     args,
-    env: { PATH: process.env['PATH'], HOME: dir, ...env },
+    env: { PATH: process.env['PATH'], HOME: dir, ...COMPILE_CACHE, ...env },
     logFile: join(dir, `${name}.log`),
     ...(onLine === undefined ? {} : { onLine }),
   });

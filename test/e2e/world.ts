@@ -18,7 +18,7 @@ import { worldOf } from '../scenarios/support.ts';
 import { MERGE, type ApiClient, type Json, type KubeObject } from '../../world/simulator/real-control-plane/api-client.ts';
 import { startControlPlane, type ControlPlane } from '../../world/simulator/real-control-plane/control-plane.ts';
 import { Daemon } from './daemon.ts';
-import { givenBinaries, planeOf } from './given.ts';
+import { COMPILE_CACHE, givenBinaries, planeOf } from './given.ts';
 import { Kubelets } from '../../world/simulator/real-control-plane/kubelets.ts';
 import { Program } from '../../world/simulator/real-control-plane/program.ts';
 import type { Event, Node, Pod } from './seen-objects.ts';
@@ -128,7 +128,7 @@ export class E2eWorld {
 
   /** The environment of a command of the program that sees the same Azure. */
   environmentOf(kubeconfig: string): Readonly<Record<string, string>> {
-    return { ...clientEnvironment(this.#dir, this, CLIENTS[0]), KUBECONFIG: kubeconfig };
+    return { ...COMPILE_CACHE, ...clientEnvironment(this.#dir, this, CLIENTS[0]), KUBECONFIG: kubeconfig };
   }
 
   /** Starts a daemon with a fresh token of its ServiceAccount and waits until it serves. */
@@ -146,6 +146,7 @@ export class E2eWorld {
       env: {
         PATH: process.env['PATH'],
         POD_NAME: name,
+        ...COMPILE_CACHE,
         ...clientEnvironment(this.#dir, this, client),
       },
       logFile: join(this.#dir, `${name}.log`),

@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import type { PodObject, StartOptions } from '../../../world/simulator/entry/world-entry.ts';
 import { Program } from '../../../world/simulator/real-control-plane/program.ts';
 import { Daemon } from '../daemon.ts';
+import { COMPILE_CACHE } from '../given.ts';
 import { until } from '../until.ts';
 import { AzureCli } from './azure-cli.ts';
 
@@ -64,7 +65,12 @@ export class AdvisedWorld {
         ...flags,
       ],
       // A minute of Azure passes in a second.
-      env: { ...(await cli.world.environment(join(cli.dir, 'world'))), PATH: process.env['PATH'], AZURE_VMSS_CACHE_TTL: '1' },
+      env: {
+        ...(await cli.world.environment(join(cli.dir, 'world'))),
+        PATH: process.env['PATH'],
+        ...COMPILE_CACHE,
+        AZURE_VMSS_CACHE_TTL: '1',
+      },
       logFile: join(cli.dir, 'daemon.log'),
       onLine: (line) => lines.push(line),
     });

@@ -4,6 +4,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { startWorld, type RunningWorld, type StartOptions } from '../../../world/simulator/entry/world-entry.ts';
+import { COMPILE_CACHE } from '../given.ts';
 import { givenAzureCli } from './find-azure-cli.ts';
 
 const MAIN = resolve(import.meta.dirname, '..', '..', '..', 'src', 'cli', 'main.ts');
@@ -18,8 +19,6 @@ const SHORT_SLEEPS = `import time
 sleep = time.sleep
 time.sleep = lambda seconds: sleep(min(seconds, 1))
 `;
-/** If this process has one, the program under test starts in a third of the time with it. */
-const COMPILE_CACHE = process.env['NODE_COMPILE_CACHE'] === undefined ? {} : { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] };
 /** What a person types once; the page about this client has the same lines. */
 const SIGN_IN = `
 az cloud register --name world --endpoint-resource-manager $AZURE_RESOURCE_MANAGER_ENDPOINT
