@@ -87,7 +87,7 @@ export class AzureCli {
     return new Promise((done) => {
       const child = execFile(
         'nice',
-        ['-n', '15', 'bash', '-ec', script],
+        ['-n', '5', 'bash', '-ec', script],
         { cwd: this.dir, env, maxBuffer: 50_000_000 },
         (_error, out, err) => done({ code: child.exitCode ?? 1, out, err }),
       );
