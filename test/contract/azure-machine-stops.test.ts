@@ -159,6 +159,17 @@ describe('an increase of a size with stopped machines', () => {
     expect([seen(m).size, seen(m).running, m.violations.list()]).toEqual([nodes, nodes, []]);
   });
 
+  it('that are counted says how the creation of the rest ended, although AKS takes long to answer', async () => {
+    const m = await withTwoStopped('counted');
+    m.arm.control.addFault({ id: 'slow', match: { method: 'PUT' }, effect: { kind: 'delay', ms: 10_000 } });
+    const { id, target } = group(m);
+    const version = target.known ? target.version : '';
+    const sent = await m.drive(m.azure.increase({ group: id, from: 2, version, to: 5 }, m.signal));
+    expect(sent).toMatchObject({ kind: 'sent', target: 5 });
+    if (sent.kind !== 'sent') return;
+    expect(await m.drive(sent.answer)).toMatchObject({ kind: 'accepted', target: 5, started: 2 });
+  });
+
   it.each<MachineStops>(['left-out', 'counted'])('that are %s stays within its maximum', async (machineStops) => {
     const m = await withTwoStopped(machineStops, {}, { max: 4 });
     expect(await increase(m, 3)).toMatchObject({ kind: 'refused', reason: expect.stringContaining('above its maximum of 4') });

@@ -46,8 +46,12 @@ export async function increaseWithStopped(
   if (from >= request.to) return accepted;
   const created = await createBeside(deps, group, { request: { ...request, from }, create }, signal);
   if (start === 0) return created;
-  // guard: what was started counts although the rest could not be created
-  return created.kind === 'accepted' ? { ...created, started: start } : accepted;
+  const withStarts = (outcome: AnsweredIncrease): AnsweredIncrease =>
+    // guard: what was started counts although the rest could not be created
+    outcome.kind === 'accepted' ? { ...outcome, started: start } : accepted;
+  // guard: an answer that takes long is waited for although others were started
+  if (created.kind === 'sent') return { ...created, answer: created.answer.then(withStarts) };
+  return withStarts(created);
 }
 
 /** Where AKS leaves stopped machines out of its count, it starts them itself before it creates any, as it documents of its mode. */

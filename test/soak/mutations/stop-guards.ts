@@ -19,7 +19,7 @@ export const STOP_GUARDS: readonly GuardTable[] = [
         change: ['accepted.length === 0 ? stopped', 'accepted.length < 2 ? deleted'],
       },
       'which instances run is read before one of them is removed',
-      { title: 'what was started counts although the rest could not be created', change: ["created.kind === 'accepted'", 'true'] },
+      { title: 'what was started counts although the rest could not be created', change: ["outcome.kind === 'accepted'", 'true'] },
       'after a failed start, new instances are created',
       { title: 'a start that waited for its turn obeys a pause', change: ['checkPause(deps, group)', 'undefined'], row: 'overtakes' },
       {
@@ -54,6 +54,7 @@ export const STOP_GUARDS: readonly GuardTable[] = [
         row: 'read of them afterwards',
       },
       { title: 'what was started counts although another start failed', row: 'another start got' },
+      { title: 'an answer that takes long is waited for although others were started', row: 'takes long to answer' },
     ],
   },
   {
