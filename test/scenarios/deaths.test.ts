@@ -5,13 +5,15 @@
 import { describe, expect, it } from 'vitest';
 import { deathsOf, die, type Life } from '../soak/every-death.ts';
 
-const TO_AZURE = /^(PUT|POST) .*\/(virtualMachineScaleSets|agentPools)\/[^/]+(\/(delete(Machines)?|deallocate|start))?$/;
+const TO_AZURE = /^(PUT|POST) .*\/(virtualMachineScaleSets|virtualMachines|agentPools)\/[^/]+(\/(delete(Machines)?|deallocate|start))?$/;
 
 /** Every write has a death before its effect and one after it: an odd step has both moments. */
 const LIVES: readonly (readonly [Life, number])[] = [
   ['uniform', 5],
   ['uniform-scarce', 5],
   ['stopping', 5],
+  ['stopping-machines', 5],
+  ['stopping-counted', 5],
   ['flexible-scarce', 7],
   ['vms-pool', 5],
 ];

@@ -18,17 +18,21 @@ export const LIVES = [
   'uniform-scarce',
   'stopping',
   'stopping-scarce',
+  'stopping-machines',
+  'stopping-counted',
   'flexible',
   'flexible-scarce',
   'vms-pool',
   'vms-pool-scarce',
 ] as const;
-/** A kind of pool, `stopping`: one that deallocates; `scarce`: Azure has only one more machine of its size, and keeps the capacity that it cannot fill. */
+/** A kind of pool, `stopping`: one that deallocates, of a scale set, of machines, or of machines that AKS counts while they are stopped; `scarce`: Azure has only one more machine of its size, and keeps the capacity that it cannot fill. */
 export type Life = (typeof LIVES)[number];
 
 const KINDS = {
   uniform: {},
   stopping: { scaleDownMode: 'Deallocate', min: 1 },
+  'stopping-machines': { kind: 'vms-pool', scaleDownMode: 'Deallocate', min: 1 },
+  'stopping-counted': { kind: 'vms-pool', scaleDownMode: 'Deallocate', machineStops: 'counted', min: 1 },
   flexible: { kind: 'vmss-flexible' },
   'vms-pool': { kind: 'vms-pool' },
 } as const;
@@ -41,14 +45,16 @@ function worldOfLife(life: Life): WorldSpec {
 
 const NAMES = ['a', 'b', 'c'] as const;
 
+/** A stop takes half a minute, and only what is stopped is started. That machines are counted while they are stopped must be seen twice. */
+const AGAIN_MS: { readonly [Kind in Life]?: number } = { 'stopping-machines': 8 * MINUTE, 'stopping-counted': 12 * MINUTE };
+
 /**
  * Three machines are wanted, then one: of each workload a pod is left, and they end up on one machine. Just when the others have
  * been drained, or a process died over it, they are of use again: what is marked then must not
  * stay so.
  */
 function scenarioOf(life: Life): Scenario {
-  // A stop takes half a minute, and only what is stopped is started.
-  const againMs = life.startsWith('stopping') ? 6 * MINUTE : 290_000;
+  const againMs = AGAIN_MS[life] ?? (life.startsWith('stopping') ? 6 * MINUTE : 290_000);
   const scale = (atMs: number, replicas: number): readonly TimedStep[] =>
     NAMES.map((workload) => ({ atMs, step: { kind: 'scale', workload, replicas } }));
   return {

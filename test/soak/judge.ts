@@ -60,9 +60,11 @@ function groupsOf(state: ArmState, pools: ReadonlyMap<string, PoolSpec>): readon
     .filter(({ name }) => !ownSet.has(name))
     .flatMap(({ name, sizes, machines }) =>
       Object.entries(sizes).map(([vmSize, capacity]): Group => {
-        const { min = 0, max = 0 } = pools.get(name) ?? {};
+        const { min = 0, max = 0, machineStops } = pools.get(name) ?? {};
         const ofSize = machines.filter((vm) => vm.vmSize.toLowerCase() === vmSize.toLowerCase());
-        return { id: `${name}/${vmSize}`.toLowerCase(), pool: name, vmSize, capacity, min, max, machines: ofSize };
+        const running = ofSize.filter((vm) => !isStopped(vm, pools.get(name)));
+        const stopped = machineStops === 'counted' ? ofSize.length - running.length : 0;
+        return { id: `${name}/${vmSize}`.toLowerCase(), pool: name, vmSize, capacity: capacity - stopped, min, max, machines: running };
       }),
     );
   return [...sets, ...sizes];
@@ -151,7 +153,9 @@ export function unrest(stage: Stage): readonly string[] {
   const waiting = store.pendingPods().flatMap((pod) => shouldRun(stage, pod, able));
   const all = new Map(store.nodes().map((node) => [node.metadata.name, node]));
   const accepted = new Set(groups.flatMap((group) => [...mayStay(group, enforcesMin, all)]));
-  const stopped = state.sets.flatMap(({ pool, instances }) => instances.filter((vm) => isStopped(vm, pools.get(pool))));
+  const ofSets = state.sets.flatMap(({ pool, instances }) => instances.filter((vm) => isStopped(vm, pools.get(pool))));
+  const ofPools = state.agentPools.flatMap(({ name, machines }) => machines.filter((vm) => isStopped(vm, pools.get(name))));
+  const stopped = [...ofSets, ...ofPools];
   for (const { hostName } of stopped) accepted.add(hostName);
   const nodes = [...all.values()].filter(({ metadata }) => !accepted.has(metadata.name));
   return [...stuckGroups(stage), ...nodes.flatMap(leftovers), ...below, ...idle, ...waiting];

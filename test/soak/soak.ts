@@ -128,7 +128,7 @@ export async function undergo(scenario: Scenario, mortality: Mortality, watch: R
       violations: [
         ...run.world.violations().map(({ rule, subject, detail, atMs }) => `${rule} ${subject}: ${detail} at ${atMs}`),
         ...ratesExceeded(run.writes(), progress.startsMs),
-        ...deletedTwice(run.writes(), progress.startsMs, takenFrom),
+        ...deletedTwice(run.writes(), progress.startsMs, new Set([...takenFrom, ...countedPools(scenario)])),
         ...memory.forgotten,
         ...(rules.exact === true ? orderedTwice(run, scenario.steps, beganMs) : []),
       ],
@@ -295,6 +295,11 @@ function draft({ name, cpu, memory, gracePeriodSeconds, spotOnly, toleratesSpot 
       ...(spotOnly ? { nodeSelector: { 'kubernetes.azure.com/scalesetpriority': 'spot' } } : {}),
     },
   });
+}
+
+/** Pools whose counts include machines that were removed and stopped: there no count falls. */
+function countedPools({ world }: Scenario): readonly string[] {
+  return world.pools.filter(({ machineStops }) => machineStops === 'counted').map(({ name }) => name);
 }
 
 function applyBudget(run: VirtualRun, { name, maxUnavailable }: WorkloadSpec): void {

@@ -56,7 +56,7 @@ function beginLowerCount({ inventory, stopped }: WriteDeps, { key }: RegisteredG
     {
       seq: lower.seq,
       accepted: (answer) => lower.accepted(answer),
-      // guard: whether AKS lowered the count of a machine that it stopped is read, not assumed
+      // Whether AKS lowered the count of a machine that it stopped is read, not assumed.
       settle: (outcome) => lower.settle(outcome === 'succeeded' ? 'unknown' : outcome),
     },
   ];

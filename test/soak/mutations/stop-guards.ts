@@ -48,11 +48,6 @@ export const STOP_GUARDS: readonly GuardTable[] = [
       { title: 'nothing is removed from a size while it is not known how it counts stopped machines', row: 'once the operation' },
       { title: 'no count is written to a size while it is not known whether it includes stopped machines', row: 'once the operation' },
       { title: 'no node is drained that AKS could only stop beyond the maximum', change: 'always', row: 'no more than the maximum' },
-      {
-        title: 'whether AKS lowered the count of a machine that it stopped is read, not assumed',
-        change: ["outcome === 'succeeded' ? 'unknown' : outcome", 'outcome'],
-        row: 'read of them afterwards',
-      },
       { title: 'what was started counts although another start failed', row: 'another start got' },
       { title: 'an answer that takes long is waited for although others were started', row: 'takes long to answer' },
     ],
