@@ -26,6 +26,7 @@ export function describeStopped({ stopped }: Pick<NodeGroup, 'stopped'>, context
     const sinceMs = Math.min(...instances.map((instance) => instance.sinceMs));
     parts.push(`the oldest since ${new Date(sinceMs).toISOString()} or before`, `Azure bills ${describeDisks(stopped, context)}`);
   }
+  if (counts !== undefined && instances.length >= max) parts.push('further nodes stay, since AKS could only stop them');
   if (counts !== undefined) parts.push(`${COUNTED[counts.how]}, as seen since ${new Date(counts.sinceMs).toISOString()}`);
   if (instances.length > 0 && startsClosed === undefined) parts.push('the next increase starts them first');
   if (context.started !== undefined) parts.push(`a start takes ${formatSpan(context.started.p50Ms)}${describeCreation(context.created)}`);

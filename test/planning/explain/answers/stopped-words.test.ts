@@ -33,6 +33,16 @@ describe('what becomes of removed nodes', () => {
       `1 of at most 10 instances stopped; the oldest since ${since} or before; Azure bills its OS disk of 128 GiB (Premium_LRS) and no VM: 0.027 per hour; the next increase starts them first`,
     ],
     [
+      'how a VMs pool counts them, and that nodes stay at the maximum',
+      { ...stops, max: 1, counts: { how: 'left-out', sinceMs: START_MS } as const, instances: [instance('a', START_MS)] },
+      `1 of at most 1 instance stopped; the oldest since ${since} or before; Azure bills its OS disk of 128 GiB (Premium_LRS) and no VM: 0.027 per hour; further nodes stay, since AKS could only stop them; AKS's count leaves stopped ones out, and AKS starts them, as seen since ${since}; the next increase starts them first`,
+    ],
+    [
+      'that the count of a VMs pool includes them',
+      { ...stops, counts: { how: 'included', sinceMs: START_MS } as const },
+      `0 of at most 10 instances stopped; AKS's count includes stopped ones, and they are started by name, as seen since ${since}`,
+    ],
+    [
       'which price is missing',
       { ...stops, diskSku: 'P15 LRS', instances: [instance('a', START_MS), instance('b', START_MS)] },
       `2 of at most 10 instances stopped; the oldest since ${since} or before; Azure bills 2 OS disks of 128 GiB (Premium_LRS) and no VM, at a price that is not known (P15 LRS); the next increase starts them first`,
