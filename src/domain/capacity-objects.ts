@@ -52,7 +52,7 @@ export interface CapacityQuota {
   readonly ref: CapacityObjectRef;
   readonly status: CapacityStatus;
   /** If set, the quota is not enforced, and why. */
-  readonly problem?: ObjectProblem;
+  readonly problem: ObjectProblem | undefined;
   readonly selector: LabelSelector;
   /** By resource, in whole units (cores, bytes, ones); `nodes` counts nodes. */
   readonly limits: Readonly<Record<string, number>>;
@@ -89,10 +89,10 @@ export interface PodTemplate {
   readonly name: string;
   readonly generation: number;
   readonly shape: PodShape;
-  /** If absent, it is unknown. */
-  readonly quotaUse?: QuotaUse;
-  /** Why the shape is that of the template as it is written, and not as the API server admits it. If absent, no dry run failed. */
-  readonly notAdmitted?: string;
+  /** undefined: it is unknown. */
+  readonly quotaUse: QuotaUse | undefined;
+  /** Why the shape is that of the template as it is written, and not as the API server admits it. undefined: no dry run failed. */
+  readonly notAdmitted: string | undefined;
 }
 
 /** A workload whose pods a buffer copies. */
@@ -103,11 +103,11 @@ export interface ScalableWorkload {
   readonly name: string;
   readonly replicas: number;
   readonly shape: PodShape;
-  readonly quotaUse?: QuotaUse;
+  readonly quotaUse: QuotaUse | undefined;
   /** As of a pod template. */
-  readonly notAdmitted?: string;
-  /** The shape is that of a dry run. If absent, it is that of the template, whether or not a dry run was asked for. */
-  readonly admitted?: true;
+  readonly notAdmitted: string | undefined;
+  /** The shape is that of a dry run. Otherwise it is that of the template, whether or not a dry run was asked for. */
+  readonly admitted: boolean;
 }
 
 interface ScalableRef {
@@ -120,14 +120,14 @@ interface ScalableRef {
 export interface CapacityBuffer {
   readonly ref: CapacityObjectRef;
   readonly status: CapacityStatus;
-  readonly problem?: ObjectProblem;
+  readonly problem: ObjectProblem | undefined;
   readonly strategy: string;
-  readonly podTemplate?: string;
-  readonly scalable?: ScalableRef;
-  readonly replicas?: number;
-  readonly percentage?: number;
+  readonly podTemplate: string | undefined;
+  readonly scalable: ScalableRef | undefined;
+  readonly replicas: number | undefined;
+  readonly percentage: number | undefined;
   /** By resource, in the units of a resource vector (millicores, bytes, ones). */
-  readonly limits?: Readonly<Record<string, number>>;
+  readonly limits: Readonly<Record<string, number>> | undefined;
 }
 
 /** Equal pods of a request. */
@@ -141,7 +141,7 @@ export interface ProvisioningRequest {
   readonly ref: CapacityObjectRef;
   readonly status: CapacityStatus;
   /** If set, it is not served, and why. */
-  readonly problem?: ObjectProblem;
+  readonly problem: ObjectProblem | undefined;
   readonly className: string;
   readonly podSets: readonly PodSet[];
   readonly parameters: Readonly<Record<string, string>>;

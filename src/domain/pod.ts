@@ -208,7 +208,7 @@ export interface Pod {
  * `cluster`: the pod exists. The others exist in plans alone. `expected`: its controller is about to create it. The rest stand for reserved
  * room: of a buffer, of a granted request, or of a request that is served.
  */
-export type PodOrigin = 'cluster' | 'expected' | 'buffer' | 'booking' | 'request';
+type PodOrigin = 'cluster' | 'expected' | 'buffer' | 'booking' | 'request';
 
 export function isReal({ origin }: Pick<Pod, 'origin'>): boolean {
   return origin === 'cluster';

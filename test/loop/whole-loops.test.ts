@@ -9,7 +9,7 @@ import type { AnsweredIncrease } from '../../src/domain/outcome.ts';
 import type { IncreaseRequest } from '../../src/domain/ports/cloud.ts';
 import type { ScaleUpPolicy } from '../../src/domain/policy.ts';
 import { anyBurst } from '../planning/scale-up/random-burst.ts';
-import { aGroup, anInstance, aPod, aRef, aShape, START_MS } from '../support/builders.ts';
+import { START_MS, aCapacityBuffer, aGroup, aPod, aPodTemplate, aShape, anInstance } from '../support/builders.ts';
 import type { FakeCloud } from '../support/fake-cloud.ts';
 import { aCapacityPolicy, aPolicy } from '../support/policy.ts';
 import { aStage, observedLoop } from './support.ts';
@@ -44,16 +44,16 @@ function capacityOf(buffers: WholeLoop['buffers']): CapacityObjects {
   const conditions = [{ type: 'ReadyForProvisioning', status: 'True', reason: 'r', message: 'm', sinceMs: 0 }] as const;
   return {
     ...NO_CAPACITY_OBJECTS,
-    buffers: buffers.map(({ replicas }, at) => ({
-      ref: aRef('CapacityBuffer', `spare-${at}`),
-      status: { conditions, replicas, podTemplate: `shape-${at}`, podTemplateGeneration: 1 },
-      strategy: 'buffer.x-k8s.io/active-capacity',
-      podTemplate: `shape-${at}`,
-    })),
+    buffers: buffers.map(({ replicas }, at) =>
+      aCapacityBuffer(`spare-${at}`, {
+        status: { conditions, replicas, podTemplate: `shape-${at}`, podTemplateGeneration: 1 },
+        podTemplate: `shape-${at}`,
+      }),
+    ),
     podTemplates: new Map(
       buffers.map(({ cpu, priority }, at) => [
         `default/shape-${at}`,
-        { namespace: 'default', name: `shape-${at}`, generation: 1, shape: aShape({ cpu, memory: '1Gi', priority }) },
+        aPodTemplate(`shape-${at}`, aShape({ cpu, memory: '1Gi', priority })),
       ]),
     ),
     scalables: new Map(),

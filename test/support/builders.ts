@@ -5,7 +5,11 @@ import {
   type CapacityKind,
   type CapacityObjectRef,
   type CapacityObjects,
+  type CapacityBuffer,
   type CapacityQuota,
+  type PodTemplate,
+  type ProvisioningRequest,
+  type ScalableWorkload,
   NO_CAPACITY_OBJECTS,
 } from '../../src/domain/capacity-objects.ts';
 import { type AgentPoolOfGroup, type Instance, type NodeGroup, NOTHING_KNOWN } from '../../src/domain/node-group.ts';
@@ -363,6 +367,40 @@ export function aRef(kind: CapacityKind, name: string, rest: Partial<CapacityObj
   return { kind, namespace, name, uid: `uid-${name}`, generation: 1, version: '1', createdAtMs: START_MS - 60_000, ...rest };
 }
 
+/** A template as it is written, unless a change says otherwise. */
+export function aPodTemplate(name: string, shape: PodShape, change: Partial<PodTemplate> = {}): PodTemplate {
+  return { namespace: 'default', name, generation: 1, shape, quotaUse: undefined, notAdmitted: undefined, ...change };
+}
+
+/** A Deployment. */
+export function aScalable(name: string, shape: PodShape, change: Partial<ScalableWorkload> = {}): ScalableWorkload {
+  const kind = { kind: 'Deployment', apiGroup: 'apps', namespace: 'default', name } as const;
+  return { ...kind, replicas: 1, shape, quotaUse: undefined, notAdmitted: undefined, admitted: false, ...change };
+}
+
+/** A buffer without a size. */
+export function aCapacityBuffer(name: string, change: Partial<CapacityBuffer> = {}): CapacityBuffer {
+  const size = { replicas: undefined, percentage: undefined, limits: undefined };
+  const copied = { podTemplate: undefined, scalable: undefined };
+  const strategy = 'buffer.x-k8s.io/active-capacity';
+  return { ref: aRef('CapacityBuffer', name), status: { conditions: [] }, problem: undefined, strategy, ...copied, ...size, ...change };
+}
+
+/** A request for a pod of the template `big`. */
+export function aProvisioningRequest(name: string, change: Partial<ProvisioningRequest> = {}): ProvisioningRequest {
+  const podSets = [{ podTemplate: 'big', count: 1 }];
+  const className = 'best-effort-atomic-scale-up.autoscaling.x-k8s.io';
+  const ref = aRef('ProvisioningRequest', name);
+  return { ref, status: { conditions: [] }, problem: undefined, className, podSets, parameters: {}, ...change };
+}
+
 export function aQuota(name: string, limits: CapacityQuota['limits'], change: Partial<CapacityQuota> = {}): CapacityQuota {
-  return { ref: aRef('CapacityQuota', name), status: { conditions: [] }, selector: { requirements: [] }, limits, ...change };
+  return {
+    ref: aRef('CapacityQuota', name),
+    status: { conditions: [] },
+    problem: undefined,
+    selector: { requirements: [] },
+    limits,
+    ...change,
+  };
 }

@@ -108,7 +108,7 @@ export function projectQuota(json: QuotaJson): CapacityQuota {
     ...head('CapacityQuota', json),
     selector,
     limits: Object.fromEntries(limits),
-    ...(wrong === undefined ? {} : { problem: { reason: 'ValidationFailed', message: wrong } }),
+    problem: wrong === undefined ? undefined : { reason: 'ValidationFailed', message: wrong },
   };
 }
 
@@ -149,18 +149,16 @@ function problemOfExpression({ key = '', operator = '', values = [] }: Requireme
 
 export function projectBuffer(json: BufferJson, names: ResourceNames): CapacityBuffer {
   const { spec = {} } = json;
-  const problem = problemOfBuffer(json);
-  const replicas = countOf(spec.replicas);
-  const percentage = countOf(spec.percentage);
-  const podTemplate = spec.podTemplateRef?.name;
   const { apiGroup = '', kind = '', name = '' } = spec.scalableRef ?? {};
-  const limits = limitsOf(spec.limits, names);
   return {
     ...head('CapacityBuffer', json),
     strategy: spec.provisioningStrategy === undefined || spec.provisioningStrategy === '' ? ACTIVE : spec.provisioningStrategy,
-    ...defined({ problem, podTemplate }),
-    ...(spec.scalableRef === undefined ? {} : { scalable: { apiGroup, kind, name } }),
-    ...defined({ replicas, percentage, limits }),
+    problem: problemOfBuffer(json),
+    podTemplate: spec.podTemplateRef?.name,
+    scalable: spec.scalableRef === undefined ? undefined : { apiGroup, kind, name },
+    replicas: countOf(spec.replicas),
+    percentage: countOf(spec.percentage),
+    limits: limitsOf(spec.limits, names),
   };
 }
 
@@ -225,7 +223,7 @@ export function projectRequest(json: RequestJson): ProvisioningRequest {
     podSets:
       wrong === undefined ? podSets.map(({ podTemplateRef, count = 0 }) => ({ podTemplate: podTemplateRef?.name ?? '', count })) : [],
     parameters: spec.parameters ?? {},
-    ...(wrong === undefined ? {} : { problem: { reason: 'InvalidPodSets', message: `spec.podSets: ${wrong}.` } }),
+    problem: wrong === undefined ? undefined : { reason: 'InvalidPodSets', message: `spec.podSets: ${wrong}.` },
   };
 }
 
@@ -248,7 +246,8 @@ export function projectPodTemplate({ metadata = {}, template = {} }: PodTemplate
     name: metadata.name ?? '',
     generation: metadata.generation ?? 0,
     shape: shapeOf(namespace, template, shapes),
-    ...useOf(template, names),
+    quotaUse: quotaUseOf(template.spec ?? {}, names),
+    notAdmitted: undefined,
   };
 }
 
@@ -266,13 +265,10 @@ export function projectScalable(
     name: metadata.name ?? '',
     replicas,
     shape: shapeOf(namespace, spec.template ?? {}, shapes),
-    ...useOf(spec.template ?? {}, names),
+    quotaUse: quotaUseOf(spec.template?.spec ?? {}, names),
+    notAdmitted: undefined,
+    admitted: false,
   };
-}
-
-function useOf({ spec = {} }: PodTemplateSpecJson, names: ResourceNames): Pick<PodTemplate, 'quotaUse'> {
-  const quotaUse = quotaUseOf(spec, names);
-  return quotaUse === undefined ? {} : { quotaUse };
 }
 
 function shapeOf(namespace: string, { metadata, spec = {} }: PodTemplateSpecJson, shapes: Shapes): PodTemplate['shape'] {

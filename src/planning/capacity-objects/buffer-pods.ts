@@ -79,8 +79,8 @@ function usesOf({
   quotaUse,
   notAdmitted,
 }: {
-  readonly quotaUse?: QuotaUse;
-  readonly notAdmitted?: string;
+  readonly quotaUse: QuotaUse | undefined;
+  readonly notAdmitted: string | undefined;
 }): Pick<BufferTemplate, 'quotaUse' | 'notAdmitted'> {
   return defined({ quotaUse, notAdmitted });
 }

@@ -38,7 +38,7 @@ describe('the replicas of a CapacityBuffer', () => {
 
   it('are zero if they are -0, and absent if they are null', () => {
     expect(Object.is(projectBuffer(spec({ replicas: -0 }), new ResourceNames()).replicas, 0)).toBe(true);
-    expect(projectBuffer(spec({ replicas: null, limits: { cpu: '1' } }), new ResourceNames())).not.toHaveProperty('problem');
+    expect(projectBuffer(spec({ replicas: null, limits: { cpu: '1' } }), new ResourceNames()).problem).toBeUndefined();
   });
 
   it.each(NUMBERS)('as a percentage of %s are held by the same bound', (_what, value, accepted) => {

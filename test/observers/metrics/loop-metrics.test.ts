@@ -2,7 +2,17 @@ import { describe, expect, it } from 'vitest';
 import { NO_CAPACITY_OBJECTS } from '../../../src/domain/capacity-objects.ts';
 import { publishObservation } from '../../../src/observers/metrics/loop-metrics.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
-import { aCluster, aGroup, anInstance, aNode, anObservation, aPod, aRef, aShape } from '../../support/builders.ts';
+import {
+  aCluster,
+  aGroup,
+  aNode,
+  aPod,
+  aPodTemplate,
+  aProvisioningRequest,
+  aShape,
+  anInstance,
+  anObservation,
+} from '../../support/builders.ts';
 import { aCapacityPolicy, aPolicy } from '../../support/policy.ts';
 import { aStage, valueOf } from '../../loop/support.ts';
 import { aState } from '../../support/state.ts';
@@ -31,14 +41,8 @@ it('verdicts of pods stand while a request for capacity has its turn, and go wit
   const policy = { ...aPolicy({ scaleUp: { enforceMinSize: false } }), capacity: aCapacityPolicy({ requests: true }) };
   const stage = aStage({ groups: [aGroup({ id: 'a', target: 0 })], pods, policy });
   const observe = stage.cluster.observe.bind(stage.cluster);
-  const requests = ['one', 'two', 'three', 'four'].map((name) => ({
-    ref: aRef('ProvisioningRequest', name),
-    status: { conditions: [] },
-    className: 'best-effort-atomic-scale-up.autoscaling.x-k8s.io',
-    podSets: [{ podTemplate: 'big', count: 1 }],
-    parameters: {},
-  }));
-  const podTemplates = new Map([['default/big', { namespace: 'default', name: 'big', generation: 1, shape: aShape({ cpu: '97' }) }]]);
+  const requests = ['one', 'two', 'three', 'four'].map((name) => aProvisioningRequest(name));
+  const podTemplates = new Map([['default/big', aPodTemplate('big', aShape({ cpu: '97' }))]]);
   stage.cluster.observe = (nowMs) => ({ ...observe(nowMs), capacity: { ...NO_CAPACITY_OBJECTS, requests, podTemplates } });
   const counted = async (): Promise<readonly unknown[]> => {
     const { rounds } = await stage.runOnce();

@@ -14,7 +14,18 @@ import { bufferStatus } from '../../../src/planning/capacity-objects/buffer-stat
 import { withAssumedPods } from '../../../src/planning/state/assumed-pods.ts';
 import { planScaleDown } from '../../../src/planning/scale-down/plan.ts';
 import { ClusterSnapshot } from '../../../src/scheduling/snapshot/cluster-snapshot.ts';
-import { aGroup, aNode, aPod, aRef, aShape, aTemplate, resourceNames, START_MS } from '../../support/builders.ts';
+import {
+  START_MS,
+  aCapacityBuffer,
+  aGroup,
+  aNode,
+  aPod,
+  aPodTemplate,
+  aScalable,
+  aShape,
+  aTemplate,
+  resourceNames,
+} from '../../support/builders.ts';
 import { aPolicy } from '../../support/policy.ts';
 import { keptReasons, observe, pool, sinceMinutes } from '../scale-down/world.ts';
 import { growth, planFor } from '../scale-up/world.ts';
@@ -37,7 +48,7 @@ const ready = (replicas: number, rest: Partial<CapacityStatus> = {}): CapacitySt
 });
 
 function aBuffer(change: Partial<CapacityBuffer> = {}): CapacityBuffer {
-  return { ref: aRef('CapacityBuffer', 'spare'), status: { conditions: [] }, strategy: STRATEGY, podTemplate: 'shape', ...change };
+  return aCapacityBuffer('spare', { strategy: STRATEGY, podTemplate: 'shape', ...change });
 }
 
 function objects(buffer: CapacityBuffer, { cpu = '1', generation = 1, replicas = 11 } = {}): CapacityObjects {
@@ -45,20 +56,15 @@ function objects(buffer: CapacityBuffer, { cpu = '1', generation = 1, replicas =
   return {
     ...NO_CAPACITY_OBJECTS,
     buffers: [buffer],
-    podTemplates: new Map([['default/shape', { namespace: 'default', name: 'shape', generation, shape }]]),
-    scalables: new Map([
-      ['Deployment.apps/default/web', { kind: 'Deployment', apiGroup: 'apps', namespace: 'default', name: 'web', replicas, shape }],
-    ]),
+    podTemplates: new Map([['default/shape', aPodTemplate('shape', shape, { generation })]]),
+    scalables: new Map([['Deployment.apps/default/web', aScalable('web', shape, { replicas })]]),
   };
 }
 
 const after = { podTemplate: undefined, scalable: { apiGroup: 'apps', kind: 'Deployment', name: 'web' } };
 
 describe('the size of a buffer', () => {
-  const scaled = (change: Partial<CapacityBuffer>): CapacityBuffer => {
-    const { podTemplate: _none, ...rest } = aBuffer();
-    return { ...rest, scalable: after.scalable, ...change };
-  };
+  const scaled = (change: Partial<CapacityBuffer>): CapacityBuffer => aBuffer({ ...after, ...change });
   const rows: readonly (readonly [string, CapacityBuffer, number | string])[] = [
     ['20 percent of 11', scaled({ percentage: 20 }), 3],
     ['and 5 at least', scaled({ percentage: 20, replicas: 5 }), 5],
@@ -188,7 +194,7 @@ describe('the room of buffers', () => {
   it('that claims devices is not made, and the status of the buffer names it', () => {
     const unsupported = [{ feature: 'dynamic-resource-allocation', detail: 'resource claim gpu' }];
     const shape = { ...aShape({ cpu: '1' }), key: 'claims', unsupported };
-    const podTemplates = new Map([['default/shape', { namespace: 'default', name: 'shape', generation: 1, shape }]]);
+    const podTemplates = new Map([['default/shape', aPodTemplate('shape', shape)]]);
     const capacity = { ...objects(aBuffer({ status: ready(2) })), podTemplates };
     const groups = [aGroup({ id: 'a', target: 0 })];
     const plan = planFor({ groups, capacity, capacityPolicy: on });

@@ -26,17 +26,19 @@ import { followedIncreases } from '../../../src/planning/state/increases/increas
 import type { IncreaseRecord } from '../../../src/domain/loop-report.ts';
 import { planScaleUp } from '../../../src/planning/scale-up/plan.ts';
 import {
+  START_MS,
   aCluster,
   aGroup,
-  anInstance,
   aNode,
-  anObservation,
   aPod,
+  aPodTemplate,
+  aProvisioningRequest,
   aRef,
   aShape,
   aTemplate,
+  anInstance,
+  anObservation,
   resourceNames,
-  START_MS,
 } from '../../support/builders.ts';
 import { aCapacityPolicy, aPolicy } from '../../support/policy.ts';
 import { growth } from '../scale-up/world.ts';
@@ -59,14 +61,7 @@ const is = (type: string, sinceMs = START_MS - MINUTE, status: StatusCondition['
 const said = (...conditions: readonly StatusCondition[]): CapacityStatus => ({ conditions });
 
 function aRequest(name: string, change: Partial<ProvisioningRequest> = {}): ProvisioningRequest {
-  return {
-    ref: aRef('ProvisioningRequest', name),
-    status: said(),
-    className: CHECK,
-    podSets: [{ podTemplate: 'big', count: 2 }],
-    parameters: {},
-    ...change,
-  };
+  return aProvisioningRequest(name, { className: CHECK, podSets: [{ podTemplate: 'big', count: 2 }], ...change });
 }
 
 interface Setting {
@@ -83,7 +78,7 @@ function observe({ requests, nodes = 1, pods = [], max = 10, nowMs = START_MS, g
   const capacity: CapacityObjects = {
     ...NO_CAPACITY_OBJECTS,
     requests,
-    podTemplates: new Map([['default/big', { namespace: 'default', name: 'big', generation: 1, shape }]]),
+    podTemplates: new Map([['default/big', aPodTemplate('big', shape)]]),
   };
   const here = Array.from({ length: nodes }, (_none, at) => aNode({ name: `a-${at}` }));
   const cluster = aCluster({ nodes: here, pods, capacity });

@@ -11,15 +11,18 @@ import { skippedObjectEvents } from '../../../src/observers/events/skipped-objec
 import { bufferPods, bufferSize, readyBuffers } from '../../../src/planning/capacity-objects/buffer-pods.ts';
 import { bookedPods, dueRequests, statusOverTime } from '../../../src/planning/capacity-objects/provisioning-requests.ts';
 import {
+  START_MS,
+  aCapacityBuffer,
   aCluster,
   aGroup,
-  anObservation,
   aPod,
-  aRef,
+  aPodTemplate,
+  aProvisioningRequest,
+  aScalable,
   aShape,
-  type ClusterOptions,
+  anObservation,
   resourceNames,
-  START_MS,
+  type ClusterOptions,
 } from '../../support/builders.ts';
 import { aLoopReport } from '../../support/loop-report.ts';
 import { aCapacityPolicy } from '../../support/policy.ts';
@@ -27,15 +30,11 @@ import { growth, planFor } from '../scale-up/world.ts';
 import { aState } from '../../support/state.ts';
 
 const shape = aShape({ cpu: '1m', memory: '1Mi' });
-const podTemplates: NonNullable<CapacityObjects['podTemplates']> = new Map([
-  ['default/shape', { namespace: 'default', name: 'shape', generation: 1, shape }],
-]);
+const podTemplates: NonNullable<CapacityObjects['podTemplates']> = new Map([['default/shape', aPodTemplate('shape', shape)]]);
 const HUGE = 2_000_000_000;
 
 function buffer(name: string, change: Partial<CapacityBuffer> = {}, replicas: number | undefined = 1): CapacityBuffer {
-  return {
-    ref: aRef('CapacityBuffer', name),
-    strategy: 'buffer.x-k8s.io/active-capacity',
+  return aCapacityBuffer(name, {
     podTemplate: 'shape',
     status: {
       conditions: [{ type: 'ReadyForProvisioning', status: 'True', reason: 'r', message: 'm', sinceMs: 0 }],
@@ -44,7 +43,7 @@ function buffer(name: string, change: Partial<CapacityBuffer> = {}, replicas: nu
       ...(replicas === undefined ? {} : { replicas }),
     },
     ...change,
-  };
+  });
 }
 
 function eventsOf(options: ClusterOptions): readonly string[] {
@@ -71,9 +70,7 @@ describe('a buffer whose status asks for 2,000,000,000 pods', () => {
     ['by its limits', { limits: { cpu: HUGE } }],
     ['by a percentage of a workload', { percentage: 400, scalable: { apiGroup: 'apps', kind: 'Deployment', name: 'web' } }],
   ])('has no size %s', (_what, change) => {
-    const scalables = new Map([
-      ['Deployment.apps/default/web', { kind: 'Deployment', apiGroup: 'apps', namespace: 'default', name: 'web', replicas: HUGE, shape }],
-    ]);
+    const scalables = new Map([['Deployment.apps/default/web', aScalable('web', shape, { replicas: HUGE })]]);
     const size = bufferSize(buffer('huge', change), { ...NO_CAPACITY_OBJECTS, podTemplates, scalables }, resourceNames);
     expect('problem' in size ? size.problem : 'none').toMatch(/^spec asks for \d+ pods, and a cluster has at most 150000$/);
   });
@@ -114,14 +111,12 @@ describe('buffers that together ask for more than a cluster has', () => {
 });
 
 describe('a ProvisioningRequest with a count that no cluster can have', () => {
-  const request = (name: string, change: Partial<ProvisioningRequest> = {}): ProvisioningRequest => ({
-    ref: aRef('ProvisioningRequest', name),
-    status: { conditions: [] },
-    className: 'check-capacity.autoscaling.x-k8s.io',
-    podSets: [{ podTemplate: 'shape', count: 2 }],
-    parameters: {},
-    ...change,
-  });
+  const request = (name: string, change: Partial<ProvisioningRequest> = {}): ProvisioningRequest =>
+    aProvisioningRequest(name, {
+      className: 'check-capacity.autoscaling.x-k8s.io',
+      podSets: [{ podTemplate: 'shape', count: 2 }],
+      ...change,
+    });
   const problem = { reason: 'InvalidPodSets', message: 'spec.podSets: a count is 2000000000.' };
   const policy = aCapacityPolicy({ requests: true });
   const observe = (requests: readonly ProvisioningRequest[]) => anObservation([], aCluster({ capacity: { requests, podTemplates } }));

@@ -10,7 +10,17 @@ import { isHeadroom, planWithAssumedPods, withAssumedPods } from '../../../src/p
 import { planScaleDownInSlices } from '../../../src/planning/scale-down/plan.ts';
 import { ClusterSnapshot } from '../../../src/scheduling/snapshot/cluster-snapshot.ts';
 import { finishAtOnce } from '../../../src/lib/slices.ts';
-import { aGroup, aNode, aPod, aRef, aShape, aTemplate, type GroupOptions, resourceNames } from '../../support/builders.ts';
+import {
+  aCapacityBuffer,
+  aGroup,
+  aNode,
+  aPod,
+  aScalable,
+  aShape,
+  aTemplate,
+  resourceNames,
+  type GroupOptions,
+} from '../../support/builders.ts';
 import { aPolicy } from '../../support/policy.ts';
 import { casesOf } from '../../support/property-runs.ts';
 import { aState } from '../../support/state.ts';
@@ -45,7 +55,7 @@ const node = (name: string, of = 'a') => aNode({ name, cpu: '4', memory: '16Gi',
 const shape = aShape({ cpu: '2', memory: '1Gi' });
 const web: CapacityObjects = {
   ...NO_CAPACITY_OBJECTS,
-  scalables: new Map([['Deployment.apps/default/web', { ...WEB, replicas: 3, shape }]]),
+  scalables: new Map([['Deployment.apps/default/web', aScalable('web', shape, { replicas: 3 })]]),
 };
 
 function webPod(name: string, cpu: string, createdAtMs: number, of = 'web', more: Partial<PodShape> = {}) {
@@ -112,7 +122,7 @@ describe('an amount of headroom', () => {
         groups: [pool('a', [copiesOfWeb(3)])],
         nodes: [node('a-0')],
         pods: [webPod('new', '2500m', 2)],
-        capacity: { scalables: new Map([['Deployment.apps/default/web', { ...WEB, replicas: 3, shape, admitted: true as const }]]) },
+        capacity: { scalables: new Map([['Deployment.apps/default/web', aScalable('web', shape, { replicas: 3, admitted: true })]]) },
         capacityPolicy: { podDryRun: true },
       },
       [[2000, 1, 3]],
@@ -134,7 +144,9 @@ describe('an amount of headroom', () => {
         groups: [pool('a', [copiesOfWeb(3)])],
         nodes: [node('a-0')],
         pods: [webPod('new', '2500m', 2)],
-        capacity: { scalables: new Map([['Deployment.apps/default/web', { ...WEB, replicas: 3, shape, notAdmitted: 'forbidden' }]]) },
+        capacity: {
+          scalables: new Map([['Deployment.apps/default/web', aScalable('web', shape, { replicas: 3, notAdmitted: 'forbidden' })]]),
+        },
         capacityPolicy: { podDryRun: true },
       },
       [[2500, 1, 3]],
@@ -179,14 +191,9 @@ describe('an amount of headroom', () => {
   });
 
   it('of copies counts with CapacityBuffers of the same workload once, and the cluster takes what pools hold', () => {
-    const ref = aRef('CapacityBuffer', 'spare');
     const conditions = [{ type: 'ReadyForProvisioning', status: 'True', reason: '', message: '', sinceMs: 0 }] as const;
-    const buffer = {
-      ref,
-      status: { conditions, replicas: 4 },
-      strategy: 'buffer.x-k8s.io/active-capacity',
-      scalable: { apiGroup: 'apps', kind: 'Deployment', name: 'web' },
-    };
+    const scalable = { apiGroup: 'apps', kind: 'Deployment', name: 'web' };
+    const buffer = aCapacityBuffer('spare', { status: { conditions, replicas: 4 }, scalable });
     const counts = (ofGroup: readonly Headroom[], ofCluster: readonly Headroom[]) =>
       buffersOf({
         groups: [pool('a', ofGroup)],

@@ -9,7 +9,19 @@ import { planScaleUp } from '../../../src/planning/scale-up/plan.ts';
 import type { LoopRecord } from '../../../src/domain/ports/records.ts';
 import { ClusterSnapshot } from '../../../src/scheduling/snapshot/cluster-snapshot.ts';
 import { aStage } from '../../loop/support.ts';
-import { aCluster, aGroup, aNode, anInstance, anObservation, aPod, aRef, aShape, resourceNames, START_MS } from '../../support/builders.ts';
+import {
+  START_MS,
+  aCluster,
+  aGroup,
+  aNode,
+  aPod,
+  aPodTemplate,
+  aProvisioningRequest,
+  aShape,
+  anInstance,
+  anObservation,
+  resourceNames,
+} from '../../support/builders.ts';
 import { aCapacityPolicy, aPolicy } from '../../support/policy.ts';
 import { plan } from './support.ts';
 import { aState } from '../../support/state.ts';
@@ -106,14 +118,12 @@ describe('plan --dump', () => {
   });
 
   it('of a turn of a request is about what the request asks for', async () => {
-    const podTemplates = new Map([['default/big', { namespace: 'default', name: 'big', generation: 1, shape: aShape({ cpu: '3' }) }]]);
-    const ref = aRef('ProvisioningRequest', 'train');
-    const className = 'best-effort-atomic-scale-up.autoscaling.x-k8s.io';
-    const request = { ref, status: { conditions: [] }, className, podSets: [{ podTemplate: 'big', count: 2 }], parameters: {} };
+    const podTemplates = new Map([['default/big', aPodTemplate('big', aShape({ cpu: '3' }))]]);
+    const request = aProvisioningRequest('train', { podSets: [{ podTemplate: 'big', count: 2 }] });
     const capacity = { ...NO_CAPACITY_OBJECTS, requests: [request], podTemplates };
     const observation = anObservation([aGroup({ id: 'a', target: 0 })], { ...aCluster(), capacity });
     const policy = { ...quick, capacity: aCapacityPolicy({ requests: true }) };
-    const turn = { uid: ref.uid, granted: [] };
+    const turn = { uid: request.ref.uid, granted: [] };
     const scaleUp = planScaleUp({ observation, state: aState(), policy, names: resourceNames, request: turn });
     expect(scaleUp.increases).toMatchObject([{ to: 2 }]);
     await expectSame({ observation, stateBefore: aState(), scaleUp: [scaleUp], scaleDown: undefined, policy, request: turn });

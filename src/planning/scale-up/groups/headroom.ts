@@ -208,7 +208,7 @@ function copied(
   { observation, policy }: Pick<HeadroomInput, 'observation' | 'policy'>,
 ): { readonly shape: PodShape; readonly like?: string; readonly notAdmitted?: string } {
   const { shape, notAdmitted, admitted } = workload;
-  if (policy.capacity.podDryRun && admitted === true) return { shape };
+  if (policy.capacity.podDryRun && admitted) return { shape };
   const newest = newestPodOf(workload, observation.cluster);
   return newest === undefined ? { shape, ...defined({ notAdmitted }) } : { shape: newest.shape, like: newest.name };
 }
