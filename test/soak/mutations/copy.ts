@@ -1,5 +1,6 @@
 /** A copy of the repository, in which guards are removed, and the process that runs its tests. */
 import { execFileSync, fork, spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { cpSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -56,8 +57,14 @@ export class Copy {
     });
   }
 
-  end(): void {
-    this.#tests?.kill();
+  /** The process may write as long as it lives. */
+  async end(): Promise<void> {
+    const child = this.#tests;
+    if (child?.connected === true) {
+      const exited = once(child, 'exit');
+      child.kill();
+      await exited;
+    }
     rmSync(this.folder, { recursive: true, force: true });
   }
 }

@@ -50,7 +50,7 @@ export async function runMutations({ quick, guard: text = '', json }: MutationOp
     print(JSON.stringify({ guards: chosen.length, runs: proofs.length, unnoticed }));
     return unnoticed > 0 || proofs.length === 0 ? 1 : 0;
   } finally {
-    for (const copy of copies) copy.end();
+    await Promise.all(copies.map((copy) => copy.end()));
   }
 }
 
