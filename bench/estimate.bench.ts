@@ -10,6 +10,7 @@ import { aCluster, aGroup, aNode, anObservation, aPod, aShape, aTemplate, resour
 import { aPolicy } from '../test/support/policy.ts';
 import type { BenchRow } from './row.ts';
 import { secondLookRows } from './second-look.bench.ts';
+import { FIRST_PLAN } from '../src/planning/scale-up/plan-input.ts';
 import { aState } from '../test/support/state.ts';
 
 const RUNS = 7;
@@ -151,6 +152,7 @@ async function measurePlan(
   snapshot.sync(cluster);
   return measure(name, () => {
     const plan = planScaleUp({
+      ...FIRST_PLAN,
       observation,
       state: aState(),
       policy: aPolicy({ scaleUp: { maxNodesPerScaleUp: 5000 } }),

@@ -11,6 +11,8 @@ import { ClusterSnapshot } from '../src/scheduling/snapshot/cluster-snapshot.ts'
 import { aCluster, aGroup, aNode, anObservation, aPod, aShape, resourceNames } from '../test/support/builders.ts';
 import { aPolicy } from '../test/support/policy.ts';
 import type { BenchRow } from './row.ts';
+import { FIRST_PLAN } from '../src/planning/scale-up/plan-input.ts';
+import { REMOVALS_ALONE } from '../src/planning/scale-down/plan-context.ts';
 import { aState } from '../test/support/state.ts';
 
 const GROUPS = 20;
@@ -56,7 +58,7 @@ function adviceOf(observation: Observation, policy: Policy): readonly number[] {
   const snapshot = new ClusterSnapshot({ names: resourceNames });
   snapshot.sync(observation.cluster);
   const state = reduceObservation(aState(), observation, policy);
-  const input = { observation, state, policy, names: resourceNames, snapshot };
+  const input = { ...FIRST_PLAN, observation, state, policy, names: resourceNames, snapshot };
   const plan = planScaleUp(input);
   const [helpless] = helplessClasses(plan);
   return helpless === undefined ? [] : Array.from({ length: RUNS }, () => time(() => void adviseClass({ input, plan }, helpless)));
@@ -66,9 +68,9 @@ function adviceOf(observation: Observation, policy: Policy): readonly number[] {
 function oneLoop(observation: Observation, snapshot: ClusterSnapshot, policy: Policy): void {
   const state = reduceObservation(aState(), observation, policy);
   snapshot.sync(observation.cluster);
-  const scaleUp = planScaleUp({ observation, state, policy, names: resourceNames, snapshot });
+  const scaleUp = planScaleUp({ ...FIRST_PLAN, observation, state, policy, names: resourceNames, snapshot });
   const scaleUpPlanned = scaleUp.increases.length > 0;
-  const scaleDown = planScaleDown({ observation, state, policy, names: resourceNames, snapshot, scaleUpPlanned });
+  const scaleDown = planScaleDown({ ...REMOVALS_ALONE, observation, state, policy, names: resourceNames, snapshot, scaleUpPlanned });
   reduceScaleDownPlan(state, scaleDown, observation);
 }
 

@@ -16,6 +16,7 @@ import { aPolicy } from '../test/support/policy.ts';
 import { HOPELESS_KINDS, hopelessObservation } from './hostile-worlds.ts';
 import { FULL_SIZE, mixedObservation, type MixedSize } from './mixed-world.ts';
 import type { BenchRow } from './row.ts';
+import { FIRST_PLAN } from '../src/planning/scale-up/plan-input.ts';
 import { aState } from '../test/support/state.ts';
 
 const RUNS = 5;
@@ -59,7 +60,9 @@ function hopelessRow(name: string, shapeOf: (at: number) => ShapeOptions): Bench
     snapshot.sync(seen.cluster);
     const isLate = planningTimer({ clock: { monotonic: () => performance.now() }, policy }, 0);
     const started = performance.now();
-    const decided = finishAtOnce(decideScaleUpInSlices({ observation: seen, state, policy, names: resourceNames, snapshot, isLate }));
+    const decided = finishAtOnce(
+      decideScaleUpInSlices({ ...FIRST_PLAN, observation: seen, state, policy, names: resourceNames, snapshot, isLate }),
+    );
     samples.push(performance.now() - started);
     const plan = finishAtOnce(explainPlanInSlices(decided));
     explainMs.push(Math.round(performance.now() - started - (samples.at(-1) ?? 0)));
@@ -140,5 +143,5 @@ function measure(size: MixedSize): Measured {
 }
 
 function planOf(observation: Observation, snapshot: ClusterSnapshot): ScaleUpPlan {
-  return planScaleUp({ observation, state: aState(), policy: POLICY, names: resourceNames, snapshot });
+  return planScaleUp({ ...FIRST_PLAN, observation, state: aState(), policy: POLICY, names: resourceNames, snapshot });
 }

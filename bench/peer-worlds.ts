@@ -17,6 +17,8 @@ import { noOperations, type OperationCounts } from '../src/scheduling/snapshot/o
 import { aCluster, aGroup, aNode, anObservation, aPod, aShape, aTemplate, resourceNames } from '../test/support/builders.ts';
 import { aPolicy } from '../test/support/policy.ts';
 import { FULL_SIZE, mixedObservation, type MixedSize } from './mixed-world.ts';
+import { FIRST_PLAN } from '../src/planning/scale-up/plan-input.ts';
+import { REMOVALS_ALONE } from '../src/planning/scale-down/plan-context.ts';
 import { aState } from '../test/support/state.ts';
 
 export interface PeerResult {
@@ -61,7 +63,7 @@ function growing(observation: Observation, policy: Policy): () => PeerResult {
     const snapshot = new ClusterSnapshot({ names: resourceNames });
     snapshot.sync(observation.cluster);
     const state = reduceObservation(aState(), observation, policy);
-    const { increases } = planScaleUp({ observation, state, policy, names: resourceNames, snapshot });
+    const { increases } = planScaleUp({ ...FIRST_PLAN, observation, state, policy, names: resourceNames, snapshot });
     return { nodes: increases.reduce((sum, { from, to }) => sum + to - from, 0), operations: snapshot.operations };
   };
 }
@@ -78,7 +80,7 @@ function scaleDown(count: number): () => PeerResult {
     const snapshot = new ClusterSnapshot({ names: resourceNames });
     snapshot.sync(observation.cluster);
     const state = reduceObservation(aState(), observation, policy);
-    const plan = planScaleDown({ observation, state, policy, names: resourceNames, snapshot, scaleUpPlanned: false });
+    const plan = planScaleDown({ ...REMOVALS_ALONE, observation, state, policy, names: resourceNames, snapshot, scaleUpPlanned: false });
     return { nodes: plan.unneeded.size, operations: snapshot.operations };
   };
 }

@@ -2,7 +2,7 @@
 import { DEFAULT_REPACK } from '../src/domain/repack.ts';
 import type { NodeGroup } from '../src/domain/node-group.ts';
 import type { SlicedWork } from '../src/lib/slices.ts';
-import { makeScaleDownContext } from '../src/planning/scale-down/plan-context.ts';
+import { REMOVALS_ALONE, makeScaleDownContext } from '../src/planning/scale-down/plan-context.ts';
 import { planRepacks } from '../src/planning/scale-down/repack/repack.ts';
 import { ClusterSnapshot } from '../src/scheduling/snapshot/cluster-snapshot.ts';
 import { aCluster, aGroup, aNode, anObservation, aPod, aShape, aTemplate, resourceNames, START_MS } from '../test/support/builders.ts';
@@ -42,7 +42,15 @@ export function repackPlans(count: number): () => SlicedWork<unknown> {
   return () => {
     const snapshot = new ClusterSnapshot({ names: resourceNames });
     snapshot.sync(observation.cluster);
-    const context = makeScaleDownContext({ observation, state: aState(), policy, names: resourceNames, snapshot, inSequence: true });
+    const context = makeScaleDownContext({
+      ...REMOVALS_ALONE,
+      observation,
+      state: aState(),
+      policy,
+      names: resourceNames,
+      snapshot,
+      inSequence: true,
+    });
     return planRepacks({ context, names: resourceNames, plan: { unneeded: new Map(), inhibited: undefined }, podsWait: false });
   };
 }

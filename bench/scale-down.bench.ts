@@ -17,6 +17,7 @@ import { ClusterSnapshot } from '../src/scheduling/snapshot/cluster-snapshot.ts'
 import { aBudget, aCluster, aGroup, aNode, anObservation, aPod, aShape, resourceNames, START_MS } from '../test/support/builders.ts';
 import { aPolicy } from '../test/support/policy.ts';
 import type { BenchRow } from './row.ts';
+import { REMOVALS_ALONE } from '../src/planning/scale-down/plan-context.ts';
 import { aState } from '../test/support/state.ts';
 
 const GROUPS = 50;
@@ -60,7 +61,7 @@ export async function scaleDownBench(): Promise<readonly BenchRow[]> {
 /** The search for the smallest change that frees the node, from an empty model on. */
 function adviceOf({ kept }: ScaleDownPlan, observation: Observation): Pick<BenchRow, 'samples' | 'note'> {
   const blocked = kept.find(({ blocker }) => blocker?.reason === 'NotEnoughPdb')?.node ?? '';
-  const input = { observation, state: aState(), policy: POLICY, names: resourceNames };
+  const input = { ...REMOVALS_ALONE, observation, state: aState(), policy: POLICY, names: resourceNames };
   let note = '';
   const samples = Array.from({ length: COLD_RUNS }, () =>
     time(() => {
@@ -108,7 +109,15 @@ function allDue(observation: Observation, state: LoopState, snapshot: ClusterSna
 function oneLoop(observation: Observation, before: LoopState, snapshot: ClusterSnapshot) {
   snapshot.sync(observation.cluster);
   const state = reduceObservation(before, observation, POLICY);
-  const plan = planScaleDown({ observation, state, policy: POLICY, names: resourceNames, snapshot, scaleUpPlanned: false });
+  const plan = planScaleDown({
+    ...REMOVALS_ALONE,
+    observation,
+    state,
+    policy: POLICY,
+    names: resourceNames,
+    snapshot,
+    scaleUpPlanned: false,
+  });
   return { plan, state: reduceScaleDownPlan(state, plan, observation) };
 }
 

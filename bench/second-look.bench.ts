@@ -20,6 +20,7 @@ import {
 import { aPolicy } from '../test/support/policy.ts';
 import type { BenchRow } from './row.ts';
 import { aState } from '../test/support/state.ts';
+import { FIRST_PLAN } from '../src/planning/scale-up/plan-input.ts';
 import { storedForm, withDefaults } from '../src/planning/state/stored-state.ts';
 
 const policy = aPolicy({ scaleUp: { enforceMinSize: false } });
@@ -34,7 +35,7 @@ export function secondLookRows(measure: Measure): readonly BenchRow[] {
   const snapshot = new ClusterSnapshot({ names: resourceNames });
   const plan = (observation: Observation, state: LoopState) => {
     snapshot.sync(observation.cluster);
-    return planScaleUp({ observation, state, policy, names: resourceNames, snapshot });
+    return planScaleUp({ ...FIRST_PLAN, observation, state, policy, names: resourceNames, snapshot });
   };
   const [increase] = plan(first, seen).increases;
   if (increase === undefined) throw new Error('the first look requests no node');

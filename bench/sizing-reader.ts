@@ -14,6 +14,8 @@ import { createLog } from '../src/telemetry/log.ts';
 import { createMetrics } from '../src/telemetry/metrics.ts';
 import { aGroup, anObservation, aPod, aShape, keyOf, resourceNames } from '../test/support/builders.ts';
 import { aPolicy } from '../test/support/policy.ts';
+import { FIRST_PLAN } from '../src/planning/scale-up/plan-input.ts';
+import { REMOVALS_ALONE } from '../src/planning/scale-down/plan-context.ts';
 import { SystemClock } from './real-clock.ts';
 
 export interface SizingReport {
@@ -67,9 +69,9 @@ function loopCpuMs(observation: Observation): number {
     const policy = aPolicy();
     const state = reduceObservation(emptyLoopState(nowMs), observation, policy);
     snapshot.sync(observation.cluster);
-    const scaleUp = planScaleUp({ observation, state, policy, names: resourceNames, snapshot });
+    const scaleUp = planScaleUp({ ...FIRST_PLAN, observation, state, policy, names: resourceNames, snapshot });
     const scaleUpPlanned = scaleUp.increases.length > 0;
-    planScaleDown({ observation, state, policy, names: resourceNames, snapshot, scaleUpPlanned });
+    planScaleDown({ ...REMOVALS_ALONE, observation, state, policy, names: resourceNames, snapshot, scaleUpPlanned });
     const { user, system } = process.threadCpuUsage(start);
     return (user + system) / 1000;
   });

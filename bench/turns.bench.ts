@@ -13,6 +13,7 @@ import { hostileObservation, HOSTILE_WORKLOADS } from './hostile-worlds.ts';
 import { FULL_SIZE, mixedObservation } from './mixed-world.ts';
 import { repackPlans } from './repack-world.ts';
 import type { BenchRow } from './row.ts';
+import { FIRST_PLAN } from '../src/planning/scale-up/plan-input.ts';
 import { aState } from '../test/support/state.ts';
 
 const RUNS = 5;
@@ -55,7 +56,7 @@ function plansFor(observation: Observation): () => SlicedWork<unknown> {
   return () => {
     const snapshot = new ClusterSnapshot({ names: resourceNames });
     snapshot.sync(observation.cluster);
-    return planScaleUpInSlices({ observation, state: aState(), policy: POLICY, names: resourceNames, snapshot });
+    return planScaleUpInSlices({ ...FIRST_PLAN, observation, state: aState(), policy: POLICY, names: resourceNames, snapshot });
   };
 }
 

@@ -13,6 +13,7 @@ import type { Turns } from '../lib/slices.ts';
 import { adviseClassInSlices } from '../planning/explain/advice/advice.ts';
 import type { Advice } from '../planning/explain/advice/fix.ts';
 import { answerOn, type LiveAnswer, type Subject } from '../planning/explain/answers/answer.ts';
+import { FIRST_PLAN } from '../planning/scale-up/plan-input.ts';
 import { type AnswerInput, helplessClassOf } from '../planning/explain/answers/pod-answer.ts';
 
 /** Each takes as long as a plan. */
@@ -99,11 +100,12 @@ export class LastDecision implements DecisionJournal {
   #decisionFor({ kind }: Pick<Subject, 'kind'>): AnswerInput | undefined {
     const up = this.#scaleUp;
     const [scaleUp] = up?.scaleUp ?? [];
-    if (up?.policy === undefined || scaleUp === undefined) return undefined;
+    if (up === undefined || scaleUp === undefined) return undefined;
     const down = this.#scaleDown;
     // Removals are planned from a later state of the same loop.
     const observation = kind === 'node' && down !== undefined ? down.observation : up.observation;
-    const input = { observation, state: up.stateBefore, policy: up.policy, names: this.#deps.names, exclude: new Set(up.excluded) };
+    const { stateBefore: state, policy } = up;
+    const input = { ...FIRST_PLAN, observation, state, policy, names: this.#deps.names, exclude: new Set(up.excluded) };
     const { history, remainingWrites } = this.#deps;
     return { input, scaleUp, scaleDown: down?.scaleDown, mostTried: MOST_TRIED, history, remainingWrites };
   }

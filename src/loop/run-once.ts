@@ -8,10 +8,12 @@ import type { Observation } from '../domain/observation.ts';
 import type { RemovalOutcome } from '../domain/outcome.ts';
 import type { AssumedPod, ScaleDownPlan } from '../domain/plan.ts';
 import type { Policy } from '../domain/policy.ts';
+import { NOTHING_DECIDED } from '../domain/ports/records.ts';
 import { arrivingPods, planWithAssumedPods, withAssumedPods } from '../planning/state/assumed-pods.ts';
 import { stalenessProblem } from '../planning/state/cluster-health.ts';
 import { waitedGroupsInSlices } from '../planning/scale-down/full-groups.ts';
 import { cancellableInstances } from '../planning/scale-up/cancelled-increases.ts';
+import { REMOVALS_ALONE } from '../planning/scale-down/plan-context.ts';
 import { planScaleDownInSlices } from '../planning/scale-down/plan.ts';
 import { withMovedPods } from '../planning/scale-down/repacked-nodes.ts';
 import { newForeignDeletionTaints } from '../planning/state/deletions.ts';
@@ -296,6 +298,7 @@ async function planAndStartRemovals(input: RunOnceInput, progress: Progress, obs
   const cancellable = await turns.finish(cancelled);
   const work = planWithAssumedPods(assumed, snapshot, () =>
     planScaleDownInSlices({
+      ...REMOVALS_ALONE,
       observation: withAssumed,
       state: progress.state,
       policy,
@@ -312,6 +315,7 @@ async function planAndStartRemovals(input: RunOnceInput, progress: Progress, obs
   if (plan === undefined) return undefined;
   if (plan.cutShortAfter !== undefined) metrics.loop.plansCutShort.inc();
   deps.journal.record({
+    ...NOTHING_DECIDED,
     observation: withAssumed,
     stateBefore: progress.state,
     scaleUp: [],
@@ -319,7 +323,7 @@ async function planAndStartRemovals(input: RunOnceInput, progress: Progress, obs
     policy,
     scaleUpPlanned,
     fullGroups: full,
-    ...(cancellable.size === 0 ? {} : { cancellable }),
+    cancellable,
   });
   if (isStopping(input, signal)) return undefined;
   const planned = reduceScaleDownPlan(progress.state, plan, observation);

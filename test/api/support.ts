@@ -3,6 +3,7 @@ import type { DocumentInput, ObservedReport } from '../../src/api/documents/docu
 import type { LoopReport } from '../../src/domain/loop-report.ts';
 import { adviseClass, helplessClasses } from '../../src/planning/explain/advice/advice.ts';
 import { aStage, type StageOptions } from '../loop/support.ts';
+import { FIRST_PLAN } from '../../src/planning/scale-up/plan-input.ts';
 import { resourceNames, START_MS } from '../support/builders.ts';
 
 export interface DocumentsOptions extends StageOptions {
@@ -25,7 +26,13 @@ export async function documentInput(options: DocumentsOptions): Promise<Document
   const record = stage.records.findLast(({ scaleUp }) => scaleUp.length > 0);
   const [plan] = record?.scaleUp ?? [];
   if (report?.observation === undefined || record === undefined || plan === undefined) throw new Error('no loop decided anything');
-  const input = { observation: record.observation, state: record.stateBefore, policy: stage.deps.policy, names: resourceNames };
+  const input = {
+    ...FIRST_PLAN,
+    observation: record.observation,
+    state: record.stateBefore,
+    policy: stage.deps.policy,
+    names: resourceNames,
+  };
   const classes = options.advise === false ? [] : helplessClasses(plan);
   const advice = new Map(classes.map((each) => [each.verdict, adviseClass({ input, plan }, each)]));
   return {

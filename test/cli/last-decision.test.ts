@@ -8,6 +8,7 @@ import { nodes, observe, plan, pool } from '../planning/scale-down/world.ts';
 import { inputFor } from '../planning/scale-up/world.ts';
 import { aGroup, aPod, resourceNames, START_MS } from '../support/builders.ts';
 import { aPolicy } from '../support/policy.ts';
+import { NOTHING_DECIDED } from '../../src/domain/ports/records.ts';
 import { aState } from '../support/state.ts';
 
 function decided(group = aGroup({ id: 'full', target: 0, maxSize: 0 })) {
@@ -23,7 +24,15 @@ function decided(group = aGroup({ id: 'full', target: 0, maxSize: 0 })) {
     turns: new Turns({ clock: { monotonic: () => (turns.clockMs += 1) }, sliceMs: 1, pause: async () => void (turns.count += 1) }),
   });
   const { observation, state: stateBefore, policy } = input;
-  decisions.record({ observation, stateBefore, scaleUp: [planScaleUp(input)], scaleDown: undefined, policy, excluded: [] });
+  decisions.record({
+    ...NOTHING_DECIDED,
+    observation,
+    stateBefore,
+    scaleUp: [planScaleUp(input)],
+    scaleDown: undefined,
+    policy,
+    excluded: [],
+  });
   return { decisions, turns };
 }
 
@@ -39,7 +48,7 @@ describe('the answer about a pending pod', () => {
     const { decisions, turns } = decided();
     const world = { groups: [pool('q', 1, { minSize: 1 })], nodes: nodes('q-0') };
     const [observation, policy] = [observe(world), aPolicy()];
-    decisions.record({ observation, stateBefore: aState(), scaleUp: [], scaleDown: plan(world), policy });
+    decisions.record({ ...NOTHING_DECIDED, observation, stateBefore: aState(), scaleUp: [], scaleDown: plan(world), policy });
     const answer = await decisions.answer({ kind: 'node', name: 'q-0' });
     expect(answer).toMatchObject({ verdict: 'stays', advice: { text: 'lower the minimum of q from 1 to 0' } });
     expect(turns.count).toBeGreaterThan(1);

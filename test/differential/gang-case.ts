@@ -4,6 +4,7 @@ import { planScaleUp } from '../../src/planning/scale-up/plan.ts';
 import { aPolicy } from '../planning/scale-up/world.ts';
 import { anObservation } from '../support/builders.ts';
 import { aState } from '../support/state.ts';
+import { FIRST_PLAN } from '../../src/planning/scale-up/plan-input.ts';
 import { clusterViewOf, type ParityCluster, type ParityObject } from './parity-case.ts';
 
 export interface GangQuestion {
@@ -19,6 +20,12 @@ export function placedByPlan(cluster: ParityCluster, { group, pods }: GangQuesti
   const refused = pods.map((pod) => ({ ...pod, status: { ...(pod['status'] as object | undefined), ...REFUSED } }));
   const { view, names } = clusterViewOf([...cluster, ...refused]);
   const observation = anObservation([], { ...view, podGroups: { groups: new Map(projectPodGroup(group)), unread: false } });
-  const { verdicts } = planScaleUp({ observation, state: aState(), policy: aPolicy({ expendablePriorityCutoff: -10 }), names });
+  const { verdicts } = planScaleUp({
+    ...FIRST_PLAN,
+    observation,
+    state: aState(),
+    policy: aPolicy({ expendablePriorityCutoff: -10 }),
+    names,
+  });
   return view.pendingPods.filter((pod) => verdicts.get(pod)?.kind === 'fits-present-node').length;
 }

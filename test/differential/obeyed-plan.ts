@@ -12,6 +12,7 @@ import { aPolicy } from '../planning/scale-up/world.ts';
 import { plannersNode, plannersPod, roomWith } from './both-sides.ts';
 import { HOSTNAME, NAMESPACES, nodeObject, ZONE, type NodeDraft } from './random-cluster.ts';
 import { type NodeTemplate, NOTHING_SHOWN } from '../../src/domain/node-template.ts';
+import { FIRST_PLAN } from '../../src/planning/scale-up/plan-input.ts';
 import { aState } from '../support/state.ts';
 
 /** A pool by what its nodes are like. */
@@ -54,6 +55,7 @@ export function plan(world: World, scaleUp: Partial<ScaleUpPolicy> = {}): ScaleU
   const groups = groupsOf(world);
   const observation = anObservation(groups, cluster, { cloud: aCloud(groups, cluster) });
   return planScaleUp({
+    ...FIRST_PLAN,
     observation,
     state: aState(),
     policy: aPolicy({ expendablePriorityCutoff: -10, ...scaleUp }),

@@ -12,6 +12,7 @@ import { ClusterSnapshot } from '../../src/scheduling/snapshot/cluster-snapshot.
 import type { OperationCounts } from '../../src/scheduling/snapshot/operation-counts.ts';
 import { aCluster, aGroup, anObservation, aPod, aShape, aTemplate, resourceNames, type ShapeOptions } from '../support/builders.ts';
 import { aPolicy } from '../support/policy.ts';
+import { FIRST_PLAN } from '../../src/planning/scale-up/plan-input.ts';
 import { aState } from '../support/state.ts';
 
 const BASELINE = readPeerBaseline();
@@ -35,7 +36,7 @@ function operationsOf(observation: Observation): OperationCounts {
   const snapshot = new ClusterSnapshot({ names: resourceNames });
   snapshot.sync(observation.cluster);
   const policy = aPolicy({ scaleUp: { maxNodesPerScaleUp: 10_000 } });
-  planScaleUp({ observation, state: aState(), policy, names: resourceNames, snapshot });
+  planScaleUp({ ...FIRST_PLAN, observation, state: aState(), policy, names: resourceNames, snapshot });
   return snapshot.operations;
 }
 

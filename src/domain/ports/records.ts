@@ -10,19 +10,27 @@ export interface LoopRecord {
   readonly stateBefore: LoopState;
   readonly scaleUp: readonly ScaleUpPlan[];
   readonly scaleDown: ScaleDownPlan | undefined;
-  /** What a replay needs in addition. */
-  readonly policy?: Policy;
+  readonly policy: Policy;
   /** Groups that the loop had tried before this plan. */
-  readonly excluded?: readonly NodeGroupId[];
-  /** The ProvisioningRequest that was served, and those granted before it in the same loop. If absent, the plan was for pods. */
-  readonly request?: { readonly uid: string; readonly granted: readonly string[] };
+  readonly excluded: readonly NodeGroupId[];
+  /** The ProvisioningRequest that was served, and those granted before it in the same loop. undefined: the plan was for pods. */
+  readonly request: { readonly uid: string; readonly granted: readonly string[] } | undefined;
   /** Whether the loop had requested nodes before the scale-down plan. */
-  readonly scaleUpPlanned?: boolean | 'unknown';
-  /** Groups whose maximum keeps pods pending, each with one of the pods, by the scale-up plan. If absent, there are none. */
-  readonly fullGroups?: ReadonlyMap<NodeGroupId, string>;
-  /** Instances on their way that the scale-up of the loop did not need. If absent, there are none. */
-  readonly cancellable?: ReadonlySet<InstanceKey>;
+  readonly scaleUpPlanned: boolean | 'unknown';
+  /** Groups whose maximum keeps pods pending, each with one of the pods, by the scale-up plan. */
+  readonly fullGroups: ReadonlyMap<NodeGroupId, string>;
+  /** Instances on their way that the scale-up of the loop did not need. */
+  readonly cancellable: ReadonlySet<InstanceKey>;
 }
+
+/** The first plan of a loop, for pods. */
+export const NOTHING_DECIDED = {
+  excluded: [],
+  request: undefined,
+  scaleUpPlanned: false,
+  fullGroups: new Map<NodeGroupId, string>(),
+  cancellable: new Set<InstanceKey>(),
+} satisfies Partial<LoopRecord>;
 
 /** Records decisions so that each can be reproduced. Never throws. */
 export interface DecisionJournal {

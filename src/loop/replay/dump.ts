@@ -18,8 +18,7 @@ import type { Policy } from '../../domain/policy.ts';
 import { storedPod, storedShape, totalPod, totalShape, type StoredPod, type StoredShape } from './stored-pod.ts';
 import { wholePolicy, type StoredPolicy } from './stored-policy.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
-import type { LoopRecord } from '../../domain/ports/records.ts';
-import { defined } from '../../lib/defined.ts';
+import { type LoopRecord, NOTHING_DECIDED } from '../../domain/ports/records.ts';
 import { withoutDefaults } from '../../lib/without-nulls.ts';
 import { storedForm, withDefaults, type StoredState } from '../../planning/state/stored-state.ts';
 
@@ -28,22 +27,15 @@ const DUMP_VERSION = 1;
 /** A plan in a form that can be compared: pods by name and uid, maps in order. */
 export type PlainPlan = unknown;
 
-export interface Dump {
+export interface Dump extends Pick<LoopRecord, keyof typeof NOTHING_DECIDED> {
   readonly observation: Observation;
   readonly state: LoopState;
   readonly policy: Policy;
-  readonly excluded: readonly string[];
-  readonly scaleUpPlanned: boolean | 'unknown';
-  readonly fullGroups?: NonNullable<LoopRecord['fullGroups']>;
-  readonly cancellable?: NonNullable<LoopRecord['cancellable']>;
-  readonly request?: NonNullable<LoopRecord['request']>;
   readonly scaleUp: readonly PlainPlan[];
   readonly scaleDown: PlainPlan;
 }
 
-/** @throws AutoscalerError `bug` when the record lacks the policy it was decided under. */
 export function dumpRecord(record: LoopRecord, names: ResourceNames): string {
-  if (record.policy === undefined) throw new AutoscalerError({ kind: 'bug' }, 'A decision without its policy cannot be dumped for replay.');
   const shapes = new Map<PodShape, number>();
   const encode = (value: unknown): unknown => encodeValue(value, names, shapes);
   const body = {
@@ -51,11 +43,11 @@ export function dumpRecord(record: LoopRecord, names: ResourceNames): string {
     observation: encode(storedObservation(record.observation)),
     state: encode(storedForm(record.stateBefore, record.observation.nowMs)),
     policy: record.policy,
-    excluded: record.excluded ?? [],
-    scaleUpPlanned: record.scaleUpPlanned ?? false,
-    ...(record.fullGroups === undefined ? {} : { fullGroups: encode(record.fullGroups) }),
-    ...(record.cancellable === undefined ? {} : { cancellable: [...record.cancellable] }),
-    ...defined({ request: record.request }),
+    excluded: record.excluded,
+    scaleUpPlanned: record.scaleUpPlanned,
+    fullGroups: encode(record.fullGroups),
+    cancellable: [...record.cancellable],
+    request: record.request,
     scaleUp: record.scaleUp.map(plainPlan),
     scaleDown: record.scaleDown === undefined ? null : plainPlan(record.scaleDown),
   };
@@ -73,11 +65,11 @@ export function readDump(text: string, names: ResourceNames): Dump {
     observation,
     state: withDefaults(decode(body['state']) as StoredState, observation.nowMs),
     policy: wholePolicy(body['policy'] as StoredPolicy),
-    excluded: body['excluded'] as readonly string[],
+    excluded: body['excluded'] as LoopRecord['excluded'],
+    request: body['request'] as LoopRecord['request'],
     scaleUpPlanned: body['scaleUpPlanned'] === 'unknown' ? 'unknown' : body['scaleUpPlanned'] === true,
-    ...(body['fullGroups'] === undefined ? {} : { fullGroups: decode(body['fullGroups']) as NonNullable<LoopRecord['fullGroups']> }),
-    ...(body['cancellable'] === undefined ? {} : { cancellable: new Set(body['cancellable'] as readonly InstanceKey[]) }),
-    ...(body['request'] === undefined ? {} : { request: body['request'] as NonNullable<LoopRecord['request']> }),
+    fullGroups: (decode(body['fullGroups']) ?? NOTHING_DECIDED.fullGroups) as LoopRecord['fullGroups'],
+    cancellable: new Set(body['cancellable'] as readonly InstanceKey[] | undefined),
     scaleUp: body['scaleUp'] as readonly PlainPlan[],
     scaleDown: body['scaleDown'],
   };

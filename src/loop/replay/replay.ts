@@ -1,9 +1,10 @@
 /** Makes a dumped decision again and compares: the same observation, state and policy must produce the same plans. */
 import { isDeepStrictEqual } from 'node:util';
-import { nodeGroupId } from '../../domain/ids.ts';
 import type { ScaleDownPlan, ScaleUpPlan } from '../../domain/plan.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import { planScaleDown } from '../../planning/scale-down/plan.ts';
+import { FIRST_PLAN } from '../../planning/scale-up/plan-input.ts';
+import { REMOVALS_ALONE } from '../../planning/scale-down/plan-context.ts';
 import { planScaleUp } from '../../planning/scale-up/plan.ts';
 import type { IsLate } from '../../planning/scale-up/pods/try-limits.ts';
 import { ClusterSnapshot } from '../../scheduling/snapshot/cluster-snapshot.ts';
@@ -22,15 +23,15 @@ export function replayDump(dump: Dump, names: ResourceNames): Replay {
   const snapshot = new ClusterSnapshot({ names });
   snapshot.sync(observation.cluster);
   const input = { observation, state, policy, names, snapshot };
-  const turn = dump.request === undefined ? {} : { request: dump.request };
   const recorded = dump.scaleUp[0];
   const scaleUp =
     recorded === undefined
       ? undefined
-      : planScaleUp({ ...input, exclude: new Set(dump.excluded.map(nodeGroupId)), ...cutAsRecorded(recorded), ...turn });
+      : planScaleUp({ ...FIRST_PLAN, ...input, exclude: new Set(dump.excluded), request: dump.request, ...cutAsRecorded(recorded) });
   const hasScaleDown = dump.scaleDown !== null && dump.scaleDown !== undefined;
   const scaleDown = hasScaleDown
     ? planScaleDown({
+        ...REMOVALS_ALONE,
         ...input,
         scaleUpPlanned: dump.scaleUpPlanned,
         fullGroups: dump.fullGroups,

@@ -6,6 +6,7 @@ import type { ProvisioningRequest } from '../../domain/capacity-objects.ts';
 import type { LoopState } from '../../domain/loop-state.ts';
 import type { IncreaseOutcome } from '../../domain/outcome.ts';
 import type { ScaleUpPlan } from '../../domain/plan.ts';
+import { NOTHING_DECIDED } from '../../domain/ports/records.ts';
 import {
   statusAfterTurn,
   dueRequests,
@@ -15,7 +16,7 @@ import {
 } from '../../planning/capacity-objects/provisioning-requests.ts';
 import { madeForRequest } from '../../planning/state/increases/requests-of-increases.ts';
 import { countUnschedulablePods, decideScaleUpInSlices } from '../../planning/scale-up/plan.ts';
-import type { RequestTurn } from '../../planning/scale-up/plan-input.ts';
+import { FIRST_PLAN, type RequestTurn } from '../../planning/scale-up/plan-input.ts';
 import { type DecidedPlan, explainPlanInSlices } from '../../planning/scale-up/plan-result.ts';
 import type { StatusWrite } from '../capacity-objects/capacity-statuses.ts';
 import type { LoopDeps } from '../deps/loop-deps.ts';
@@ -65,7 +66,15 @@ async function serveRequests(input: RoundsInput, { due, podsWait }: Queue, signa
     const writes = { plan: decided, observation, deps, namespace: input.settings.namespace, unanswered: undefined };
     const increases = rounds.length > 0 ? [] : await executeScaleUp(writes, signal);
     const plan = await deps.turns.finish(explainPlanInSlices(decided));
-    deps.journal.record({ observation, stateBefore: state, scaleUp: [plan], scaleDown: undefined, policy: deps.policy, request: turn });
+    deps.journal.record({
+      ...NOTHING_DECIDED,
+      observation,
+      stateBefore: state,
+      scaleUp: [plan],
+      scaleDown: undefined,
+      policy: deps.policy,
+      request: turn,
+    });
     const outcome = requestOutcome(plan, increases);
     if (outcome === 'found' || outcome === 'provisioned') granted.push(request.ref.uid);
     rounds.push({ plan, increases });
@@ -90,7 +99,7 @@ function decideTurn(
   over: AbortSignal,
 ): Promise<DecidedPlan | undefined> {
   const { policy, names } = deps;
-  const input = { observation, state, policy, names, snapshot, request, isLate: planningTimer(deps, 0) };
+  const input = { ...FIRST_PLAN, observation, state, policy, names, snapshot, request, isLate: planningTimer(deps, 0) };
   return deps.turns.finishUnless(over, decideScaleUpInSlices(input));
 }
 

@@ -11,7 +11,7 @@ import { optionsOf } from '../../domain/policy.ts';
 import type { RepackPolicy } from '../../domain/repack.ts';
 import { describePurpose } from '../../planning/explain/pod-owners.ts';
 import { sickPools } from '../../planning/facts/sick-nodes.ts';
-import { makeScaleDownContext } from '../../planning/scale-down/plan-context.ts';
+import { makeScaleDownContext, REMOVALS_ALONE } from '../../planning/scale-down/plan-context.ts';
 import { planRepacks, type RepackDecision } from '../../planning/scale-down/repack/repack.ts';
 import { noteRepackIncrease } from '../../planning/scale-down/repack/repack-memory.ts';
 import { type EndedMoves, planRoom, type RoomDecision, type RoomMove, withFailedTry } from '../../planning/scale-down/room/room.ts';
@@ -119,7 +119,7 @@ function planTurn({
   const counted = [...assumed, ...nominatedPods({ observation, state })];
   const seen = withAssumedPods(observation, counted);
   return planWithAssumedPods(counted, snapshot, function* () {
-    const context = makeScaleDownContext({ observation: seen, state, policy, names, snapshot, inSequence: true });
+    const context = makeScaleDownContext({ ...REMOVALS_ALONE, observation: seen, state, policy, names, snapshot, inSequence: true });
     const decision = yield* planRepacks({ context, names, plan, podsWait: hasComingPods(rounds.at(-1)?.plan) });
     const room = yield* planRoom({ context, names, plan, memory: decision.memory, busy: isMoving });
     // A loop requests one node beside those of its pods: that for room waits for the next one.

@@ -8,10 +8,11 @@ import type { LoopState } from '../../domain/loop-state.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { ScaleUpPlan } from '../../domain/plan.ts';
 import type { Policy } from '../../domain/policy.ts';
+import { NOTHING_DECIDED } from '../../domain/ports/records.ts';
 import { plannedObservation } from './planned-observation.ts';
 import { decideScaleUpInSlices } from '../../planning/scale-up/plan.ts';
 import { type DecidedPlan, explainPlanInSlices } from '../../planning/scale-up/plan-result.ts';
-import type { ScaleUpInput } from '../../planning/scale-up/plan-input.ts';
+import { FIRST_PLAN, type ScaleUpInput } from '../../planning/scale-up/plan-input.ts';
 import { type IsLate, MAX_RETRIES_PER_LOOP } from '../../planning/scale-up/pods/try-limits.ts';
 import { isRefusal, refusalRow } from '../../planning/state/failed-increases.ts';
 import { reduceIncrease, reduceObservation } from '../../planning/state/loop-state.ts';
@@ -66,7 +67,11 @@ export async function runScaleUpRounds(input: RoundsInput, signal: AbortSignal):
   let planMs = 0;
   for (;;) {
     const limits = { isLate: planningTimer(deps, planMs), retries: retriesLeft(rounds) };
-    const timed = await timePlan({ observation, state, policy, names, snapshot, exclude: new Set(exclude), ...limits }, deps, over);
+    const timed = await timePlan(
+      { ...FIRST_PLAN, observation, state, policy, names, snapshot, exclude: new Set(exclude), ...limits },
+      deps,
+      over,
+    );
     if (timed === undefined) return;
     planMs += timed.planMs;
     // guard: increases are written before pods that stay pending are explained
@@ -138,8 +143,16 @@ async function timePlan(input: ScaleUpInput, deps: LoopDeps, over: AbortSignal):
 /** Explains and records a plan. No increase waits for that. */
 async function explainTimed({ input, plan: decided, planMs }: DecidedRound, deps: LoopDeps): Promise<TimedPlan> {
   const plan = await deps.turns.finish(explainPlanInSlices(decided));
-  const { observation, state: stateBefore, policy, exclude = [] } = input;
-  deps.journal.record({ observation, stateBefore, scaleUp: [plan], scaleDown: undefined, policy, excluded: [...exclude] });
+  const { observation, state: stateBefore, policy, exclude } = input;
+  deps.journal.record({
+    ...NOTHING_DECIDED,
+    observation,
+    stateBefore,
+    scaleUp: [plan],
+    scaleDown: undefined,
+    policy,
+    excluded: [...exclude],
+  });
   return { input, plan, planMs };
 }
 

@@ -68,18 +68,27 @@ export interface ScaleDownContextInput {
   readonly names: ResourceNames;
   /** Has the registered nodes with their pods; left as found. */
   readonly snapshot: Snapshot;
-  /** By the scale-up plan of the same loop. If absent, no pod waits for a group at its maximum. */
-  readonly fullGroups?: FullGroups | undefined;
-  /** Instances on their way that nothing needs any more. If absent, none. */
-  readonly cancellable?: ReadonlySet<InstanceKey> | undefined;
+  /** Groups at their maximum for which pods wait, by the scale-up plan of the same loop. */
+  readonly fullGroups: FullGroups;
+  /** Instances on their way that nothing needs any more. */
+  readonly cancellable: ReadonlySet<InstanceKey>;
   /**
-   * Plans what is removed in time, one node after the other: neither drains nor disruption budgets limit each other then. If absent, the
-   * plan is one that can begin now.
+   * Plans what is removed in time, one node after the other: neither drains nor disruption budgets limit each other then. False: the plan
+   * is one that can begin now.
    */
-  readonly inSequence?: boolean;
-  /** If present, all other nodes stay and take pods: the plan has no word on them. */
-  readonly only?: ReadonlySet<NodeName> | undefined;
+  readonly inSequence: boolean;
+  /** If set, all other nodes stay and take pods: the plan has no word on them. */
+  readonly only: ReadonlySet<NodeName> | undefined;
 }
+
+/** Of every node, to begin now, with no scale-up plan before and without a limit of time. */
+export const REMOVALS_ALONE = {
+  fullGroups: new Map(),
+  cancellable: new Set<InstanceKey>(),
+  inSequence: false,
+  only: undefined,
+  isLate: () => false,
+} satisfies Partial<ScaleDownContextInput> & { readonly isLate: () => boolean };
 
 export function makeScaleDownContext(input: ScaleDownContextInput): ScaleDownContext {
   const { observation, state, policy } = input;
@@ -97,13 +106,13 @@ export function makeScaleDownContext(input: ScaleDownContextInput): ScaleDownCon
     ...drainRules(observation, policy, groups),
     groups,
     draining: drainingByGroup(observation, state),
-    fullGroups: input.fullGroups ?? new Map(),
+    fullGroups: input.fullGroups,
     reserved: reservedNodes(input, leaving),
     hasOldImage: oldImages(observation),
     repack: repackedNodes(input),
-    inSequence: input.inSequence === true,
+    inSequence: input.inSequence,
     only: input.only,
-    cancellable: input.cancellable ?? new Set(),
+    cancellable: input.cancellable,
     instancesBeingDeleted,
     leaving,
     families:

@@ -21,11 +21,8 @@ import { withForkInSlices } from '../../scheduling/snapshot/snapshot.ts';
 export interface PlanScaleDownInput extends ScaleDownContextInput {
   /** True if this loop adds nodes: then it must not remove others. `unknown` if planning the scale-up failed. */
   readonly scaleUpPlanned: boolean | 'unknown';
-  /**
-   * Whether the time for simulations is up. Called before each node except the first, with the number of nodes simulated. If
-   * absent, there is no time limit.
-   */
-  readonly isLate?: (made: number) => boolean;
+  /** Whether the time for simulations is up. Called before each node except the first, with the number of nodes simulated. */
+  readonly isLate: (made: number) => boolean;
 }
 
 /** Decides which nodes are unneeded, which are removed now, and why every other node is unremovable. */

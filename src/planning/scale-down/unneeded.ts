@@ -46,7 +46,7 @@ const LOOP_INTERVAL_MS = 10_000;
 export function* findUnneeded(
   context: ScaleDownContext,
   eligibility: Eligibility,
-  isLate: (made: number) => boolean = () => false,
+  isLate: (made: number) => boolean,
 ): SlicedWork<UnneededNodes> {
   const { nowMs } = context.observation;
   const destinations = destinationsOf(context);

@@ -15,6 +15,7 @@ import type { UpcomingGroupNodes } from './groups/existing-capacity.ts';
 import { variantsForPods } from './groups/template-node.ts';
 import { groupPods } from './pods/equivalence-groups.ts';
 import { repeatedRefusals } from './pods/repeated-refusals.ts';
+import type { ClusterSnapshot } from '../../scheduling/snapshot/cluster-snapshot.ts';
 import type { ScaleUpInput } from './plan-input.ts';
 
 export type AwaitedPods = ReadonlyMap<PodUid, NodeGroupId>;
@@ -66,7 +67,7 @@ export function unexplainedNodes({ state }: ScaleUpInput, upcoming: readonly Upc
  * the nodes from the snapshot.
  */
 export function* explainNodes(
-  input: ScaleUpInput & Required<Pick<ScaleUpInput, 'snapshot'>>,
+  input: ScaleUpInput & { readonly snapshot: ClusterSnapshot },
   unexplained: readonly UpcomingGroupNodes[],
   plan: (input: ScaleUpInput) => SlicedWork<ScaleUpPlan>,
 ): SlicedWork<AwaitedPods> {

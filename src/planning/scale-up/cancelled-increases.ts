@@ -10,7 +10,7 @@ import type { Observation } from '../../domain/observation.ts';
 import type { ScaleUpPlan } from '../../domain/plan.ts';
 import type { SlicedWork } from '../../lib/slices.ts';
 import { absentInstances } from '../facts/instance-facts.ts';
-import type { ScaleUpInput } from './plan-input.ts';
+import { FIRST_PLAN, type ScaleUpInput } from './plan-input.ts';
 import { decideScaleUpInSlices } from './plan.ts';
 import { isOwn, withoutAwaited } from '../state/increases/increase-records.ts';
 import { mayJoin } from '../state/unregistered.ts';
@@ -39,7 +39,7 @@ export function* cancellableInstances(input: CancelInput, plan: ScaleUpPlan | un
     if (instances.length === 0 || tried >= MOST_GROUPS) continue;
     tried += 1;
     const without = withoutInstances(left, id, instances);
-    const again = yield* decideScaleUpInSlices(without);
+    const again = yield* decideScaleUpInSlices({ ...FIRST_PLAN, ...without });
     // guard: nodes on their way are cancelled only if a plan without them needs no others
     if (!needsNothing(again, plan)) continue;
     left = without;

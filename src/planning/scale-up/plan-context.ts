@@ -60,7 +60,7 @@ export function makeScaleUpContext(input: ScaleUpInput, pods: PodsToPlace): Scal
   const standing: GroupStanding = {
     state,
     nowMs: observation.nowMs,
-    exclude: input.exclude ?? new Set<NodeGroupId>(),
+    exclude: input.exclude,
     unhealthy: unhealthyGroups(observation, state, policy),
   };
   const scoring = createScoring(policy.scaleUp, input.names, observation.cluster);

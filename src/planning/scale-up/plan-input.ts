@@ -7,7 +7,7 @@ import type { Policy } from '../../domain/policy.ts';
 import type { PodVerdict } from '../../domain/reasons.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import type { ClusterSnapshot } from '../../scheduling/snapshot/cluster-snapshot.ts';
-import type { IsLate, TryLimits } from './pods/try-limits.ts';
+import { type IsLate, MAX_RETRIES_PER_LOOP, NEVER_LATE, type TryLimits } from './pods/try-limits.ts';
 
 /** One observation, the loop's memory, and the users' policy. */
 export interface ScaleUpInput {
@@ -15,19 +15,31 @@ export interface ScaleUpInput {
   readonly state: LoopState;
   readonly policy: Policy;
   readonly names: ResourceNames;
-  /** Already synced to the observation's cluster; left as found. If absent, the plan makes its own. */
-  readonly snapshot?: ClusterSnapshot;
+  /** Already synced to the observation's cluster; left as found. undefined: the plan makes its own. */
+  readonly snapshot: ClusterSnapshot | undefined;
   /** Groups that this loop has already tried. */
-  readonly exclude?: ReadonlySet<NodeGroupId>;
-  /** If present, this plan is for one ProvisioningRequest alone. */
-  readonly request?: RequestTurn;
-  /** If absent, there is no time limit. */
-  readonly isLate?: IsLate;
-  /** The most pairs of a kind of pods and a node group that the plan explains. If absent, as many as one loop explains. */
-  readonly mostExplained?: number;
-  /** How many whole plans may be made beside the first. If absent, as many as one loop may make. */
-  readonly retries?: number;
+  readonly exclude: ReadonlySet<NodeGroupId>;
+  /** The ProvisioningRequest that this plan is for, alone. undefined: it is for pods. */
+  readonly request: RequestTurn | undefined;
+  readonly isLate: IsLate;
+  /** The most pairs of a kind of pods and a node group that the plan explains. */
+  readonly mostExplained: number;
+  /** How many whole plans may be made beside the first. */
+  readonly retries: number;
 }
+
+/** Half a second, after which the next loop should begin. */
+const MOST_EXPLAINED = 50_000;
+
+/** The first plan of a loop, for pods, without a limit of time. */
+export const FIRST_PLAN = {
+  snapshot: undefined,
+  exclude: new Set<NodeGroupId>(),
+  request: undefined,
+  isLate: NEVER_LATE,
+  mostExplained: MOST_EXPLAINED,
+  retries: MAX_RETRIES_PER_LOOP,
+} satisfies Partial<ScaleUpInput>;
 
 /** The ProvisioningRequest of this loop, by uid. */
 export interface RequestTurn {

@@ -54,8 +54,6 @@ interface Unexplained {
   readonly groups: readonly EquivalenceGroup[];
 }
 
-/** The most pairs of a kind of pods and a node group that one plan explains. Half a second, after which the next loop should begin. */
-const MOST_EXPLAINED = 50_000;
 const UNEXPLAINED_DETAIL = 'more kinds of pods stay pending than one loop explains: a later loop explains this one';
 const UNEXPLAINED: PodVerdict = { kind: 'waiting', detail: UNEXPLAINED_DETAIL, leftOut: 'explanation' };
 
@@ -84,7 +82,7 @@ export function* prepareExplanation(
 
 /** In the order of `pending`. At least one. */
 function groupsToExplain({ input }: ScaleUpContext, pending: readonly EquivalenceGroup[]): readonly EquivalenceGroup[] {
-  const { observation, state, mostExplained = MOST_EXPLAINED } = input;
+  const { observation, state, mostExplained } = input;
   const most = Math.max(1, Math.floor(mostExplained / Math.max(1, observation.cloud.groups.length)));
   // guard: no loop explains more pods than it has time for
   if (pending.length <= most) return pending;

@@ -1,10 +1,12 @@
 /** Recorded decisions: as input of `plan --dump`, with all that the loop had decided before, and for `replay`. */
-import { nodeGroupId } from '../../domain/ids.ts';
 import { ResourceNames } from '../../domain/resources.ts';
 import { AutoscalerError, configError } from '../../lib/errors.ts';
 import { readDump, type Dump, plainPlan } from '../../loop/replay/dump.ts';
 import { cutAsRecorded, replayDump } from '../../loop/replay/replay.ts';
 import { EXIT_FAILED, EXIT_OK, type Terminal } from '../../cli/process/process.ts';
+import { REMOVALS_ALONE } from '../../planning/scale-down/plan-context.ts';
+import { FIRST_PLAN } from '../../planning/scale-up/plan-input.ts';
+import { NEVER_LATE } from '../../planning/scale-up/pods/try-limits.ts';
 import type { PlanInput, RecordedTurn } from './report/plan-loop.ts';
 
 /** @throws AutoscalerError `config` with one sentence if the text is not a complete dump. */
@@ -15,18 +17,19 @@ export function recordedInput(file: string, text: string, names: ResourceNames):
 }
 
 /** The same decision with unlimited time, and with every pod explained. */
-export function withoutTimeLimits({ scaleUp: { isLate: _up, ...limited }, scaleDown }: RecordedTurn): RecordedTurn {
-  const scaleUp = { ...limited, mostExplained: Number.POSITIVE_INFINITY };
-  if (scaleDown === undefined) return { scaleUp };
-  const { isLate: _down, ...removals } = scaleDown;
-  return { scaleUp, scaleDown: removals };
+export function withoutTimeLimits({ scaleUp, scaleDown }: RecordedTurn): RecordedTurn {
+  return {
+    scaleUp: { ...scaleUp, isLate: NEVER_LATE, mostExplained: Number.POSITIVE_INFINITY },
+    scaleDown: scaleDown && { ...scaleDown, isLate: NEVER_LATE },
+  };
 }
 
 function recordedTurn({ excluded, request, scaleUp, scaleDown, scaleUpPlanned, fullGroups, cancellable }: Dump): RecordedTurn {
-  const turn = request === undefined ? {} : { request };
-  const increases = { exclude: new Set(excluded.map(nodeGroupId)), ...turn, ...cutAsRecorded(scaleUp[0]) };
-  if (scaleDown === null || scaleDown === undefined) return { scaleUp: increases };
-  return { scaleUp: increases, scaleDown: { scaleUpPlanned, fullGroups, cancellable, ...cutAsRecorded(scaleDown) } };
+  const hasScaleDown = scaleDown !== null && scaleDown !== undefined;
+  return {
+    scaleUp: { ...FIRST_PLAN, exclude: new Set(excluded), request, ...cutAsRecorded(scaleUp[0]) },
+    scaleDown: hasScaleDown ? { ...REMOVALS_ALONE, scaleUpPlanned, fullGroups, cancellable, ...cutAsRecorded(scaleDown) } : undefined,
+  };
 }
 
 /** Distinguishes an edited or truncated dump from a bug: the daemon itself writes complete dumps. */

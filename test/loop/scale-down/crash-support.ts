@@ -16,6 +16,7 @@ import { FakeClock } from '../../support/fake-clock.ts';
 import { FakeCloud } from '../../support/fake-cloud.ts';
 import { FakeCluster } from '../../support/fake-cluster.ts';
 import { aPolicy } from '../../support/policy.ts';
+import { REMOVALS_ALONE } from '../../../src/planning/scale-down/plan-context.ts';
 import { silentLog } from '../../support/silent-log.ts';
 
 const MIN = 1;
@@ -112,7 +113,7 @@ export class Life {
     await undoLeftovers({ ...own, observation, clock, tainter: cluster, events: cluster }, new AbortController().signal);
     this.#snapshot.sync(view);
     const input = { observation, state: this.#state, policy: this.#policy, names: resourceNames, snapshot: this.#snapshot };
-    const plan = planScaleDown({ ...input, scaleUpPlanned: false });
+    const plan = planScaleDown({ ...REMOVALS_ALONE, ...input, scaleUpPlanned: false });
     this.#state = reduceScaleDownPlan(this.#state, plan, observation);
     const unpaced = { turns: new Turns(undefined), over: new AbortController().signal };
     await executeScaleDown({

@@ -29,6 +29,7 @@ import {
 import { aPolicy } from '../../support/policy.ts';
 import { keptReasons, observe, pool, sinceMinutes } from '../scale-down/world.ts';
 import { growth, planFor } from '../scale-up/world.ts';
+import { REMOVALS_ALONE } from '../../../src/planning/scale-down/plan-context.ts';
 import { aState } from '../../support/state.ts';
 
 const STRATEGY = 'buffer.x-k8s.io/active-capacity';
@@ -210,7 +211,15 @@ describe('the room of buffers', () => {
     const snapshot = new ClusterSnapshot({ names: resourceNames });
     snapshot.sync(observation.cluster);
     const state = aState({ unneededSince: sinceMinutes(11, ['p-0', 'p-1']), lastScaleUpMs: 0 });
-    return planScaleDown({ observation, state, policy: aPolicy(), names: resourceNames, snapshot, scaleUpPlanned: false });
+    return planScaleDown({
+      ...REMOVALS_ALONE,
+      observation,
+      state,
+      policy: aPolicy(),
+      names: resourceNames,
+      snapshot,
+      scaleUpPlanned: false,
+    });
   };
   const claims = (replicas: number, cpu: string, node: string): readonly AssumedPod[] =>
     bufferPods(readyBuffers(objects(aBuffer({ status: ready(replicas) }), { cpu })), START_MS).map((pod) => ({ pod, node }));

@@ -42,6 +42,7 @@ import {
 } from '../../support/builders.ts';
 import { aCapacityPolicy, aPolicy } from '../../support/policy.ts';
 import { growth } from '../scale-up/world.ts';
+import { FIRST_PLAN } from '../../../src/planning/scale-up/plan-input.ts';
 import { aBackoff, aState, withMade, type StateParts } from '../../support/state.ts';
 
 const CHECK = 'check-capacity.autoscaling.x-k8s.io';
@@ -87,7 +88,7 @@ function observe({ requests, nodes = 1, pods = [], max = 10, nowMs = START_MS, g
 
 function turn(setting: Setting, uid: string, granted: readonly string[] = []) {
   const observation = observe(setting);
-  return planScaleUp({ observation, state: aState(), policy, names: resourceNames, request: { uid, granted } });
+  return planScaleUp({ ...FIRST_PLAN, observation, state: aState(), policy, names: resourceNames, request: { uid, granted } });
 }
 const kinds = (plan: ReturnType<typeof turn>): readonly string[] =>
   [...plan.verdicts].filter(([pod]) => pod.origin === 'request').map(([, { kind }]) => kind);
@@ -173,7 +174,14 @@ describe('what a turn finds', () => {
     const plan = (maxSize: number, part: Partial<Parameters<typeof aGroup>[0]> = {}) => {
       const groups = [aGroup({ id: 'a', target: 1, maxSize }), aGroup({ id: 'b', target: 0, maxSize, ...part })];
       const observation = observe({ requests: [request], groups });
-      return planScaleUp({ observation, state: aState(), policy: balanced, names: resourceNames, request: { uid: 'uid-r', granted: [] } });
+      return planScaleUp({
+        ...FIRST_PLAN,
+        observation,
+        state: aState(),
+        policy: balanced,
+        names: resourceNames,
+        request: { uid: 'uid-r', granted: [] },
+      });
     };
     const served = plan(3);
     expect(growth(served)).toEqual(['a 1->3', 'b 0->2']);
@@ -227,12 +235,12 @@ describe('what is granted', () => {
     const other = aPod({ name: 'other', cpu: '3' });
     const own = aPod({ name: 'own', cpu: '3', consumes: 'r' });
     const observation = observe({ requests: [granted], nodes: 2, pods: [other, own] });
-    const plan = planScaleUp({ observation, state: aState(), policy, names: resourceNames });
+    const plan = planScaleUp({ ...FIRST_PLAN, observation, state: aState(), policy, names: resourceNames });
     expect(growth(plan)).toEqual(['a 2->3']);
     expect(plan.verdicts.get(other)).toEqual({ kind: 'triggered', group: 'a' });
     expect(plan.verdicts.get(own)).toEqual({ kind: 'ignored', reason: 'consumes-request' });
     expect(plan.reserved).toHaveLength(2);
-    const off = planScaleUp({ observation, state: aState(), policy: aPolicy(), names: resourceNames });
+    const off = planScaleUp({ ...FIRST_PLAN, observation, state: aState(), policy: aPolicy(), names: resourceNames });
     expect(growth(off)).toEqual([]);
   });
 

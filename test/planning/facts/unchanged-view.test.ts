@@ -11,6 +11,8 @@ import { ClusterSnapshot } from '../../../src/scheduling/snapshot/cluster-snapsh
 import { TO_BE_DELETED_TAINT } from '../../../src/domain/taints.ts';
 import { aCluster, aGroup, anInstance, aNode, anObservation, aPod, resourceNames, START_MS } from '../../support/builders.ts';
 import { aPolicy } from '../../support/policy.ts';
+import { FIRST_PLAN } from '../../../src/planning/scale-up/plan-input.ts';
+import { REMOVALS_ALONE } from '../../../src/planning/scale-down/plan-context.ts';
 import { aState } from '../../support/state.ts';
 
 const MINUTE = 60_000;
@@ -21,9 +23,9 @@ function loop(observation: Observation, state: LoopState, policy: Policy) {
   const reduced = reduceObservation(state, observation, policy);
   const snapshot = new ClusterSnapshot({ names: resourceNames });
   snapshot.sync(observation.cluster);
-  const input = { observation, state: reduced, policy, names: resourceNames, snapshot };
+  const input = { ...FIRST_PLAN, observation, state: reduced, policy, names: resourceNames, snapshot };
   const scaleUp = planScaleUp(input);
-  const scaleDown = planScaleDown({ ...input, scaleUpPlanned: false });
+  const scaleDown = planScaleDown({ ...REMOVALS_ALONE, ...input, scaleUpPlanned: false });
   return { scaleUp, scaleDown, counts: countNodes(input), state: reduceScaleDownPlan(reduced, scaleDown, observation) };
 }
 

@@ -15,6 +15,7 @@ import { planScaleUp } from '../../../src/planning/scale-up/plan.ts';
 import { rememberAccepted } from '../../../src/planning/state/accepted-increases.ts';
 import { aCluster, aGroup, aNode, anObservation, aPod, aTemplate, resourceNames, START_MS } from '../../support/builders.ts';
 import { aPolicy } from '../../support/policy.ts';
+import { FIRST_PLAN } from '../../../src/planning/scale-up/plan-input.ts';
 import { aState } from '../../support/state.ts';
 
 const MINUTE = 60_000;
@@ -228,7 +229,7 @@ describe('a promise is broken if a ready node does not fit the pods of its incre
     // The correction says what the node said: the plan requests nothing, and the same pods are refused by the template.
     const state = check(world);
     const observation = withCorrectedTemplates(look(world), state, resourceNames);
-    expect(planScaleUp({ observation, state, policy: POLICY, names: resourceNames }).increases).toEqual([]);
+    expect(planScaleUp({ ...FIRST_PLAN, observation, state, policy: POLICY, names: resourceNames }).increases).toEqual([]);
     const corrected = { ...world, group: observation.cloud.groups[0] ?? {} };
     expect(brokenIn(corrected)).toBeUndefined();
   });
@@ -435,7 +436,7 @@ describe('a broken promise', () => {
     const increases = (pending: readonly Pod[]): readonly string[] => {
       const world: World = { at: 40, nodes: [], pods: [], pending, asked: [] };
       const state = { ...stateOf(world), ...(first === undefined ? {} : { broken: new Map([[G, first]]) }) };
-      const plan = planScaleUp({ observation: look(world), state, policy: POLICY, names: resourceNames });
+      const plan = planScaleUp({ ...FIRST_PLAN, observation: look(world), state, policy: POLICY, names: resourceNames });
       return plan.increases.map(({ from, to }) => `${from}->${to}`);
     };
     const many = (cpu: string): readonly Pod[] => [1, 2, 3].map((index) => aPod({ name: `${cpu}-${index}`, cpu }));

@@ -12,6 +12,7 @@ import { rememberAccepted } from '../../../src/planning/state/accepted-increases
 import { aCluster, aGroup, anInstance, anObservation, aPod, aTemplate, resourceNames, START_MS } from '../../support/builders.ts';
 import { aPolicy } from '../../support/policy.ts';
 import { aState } from '../../support/state.ts';
+import { FIRST_PLAN } from '../../../src/planning/scale-up/plan-input.ts';
 import { toStored } from '../../../src/planning/state/increases/stored-increases.ts';
 
 const SECOND = 1_000;
@@ -131,6 +132,7 @@ describe('a missed zone', () => {
     const { next, observation } = check(world);
     const corrected = withCorrectedTemplates(observation, next, resourceNames);
     return planScaleUp({
+      ...FIRST_PLAN,
       observation: corrected,
       state: { ...next, increases: new Map() },
       policy: POLICY,

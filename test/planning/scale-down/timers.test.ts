@@ -5,6 +5,7 @@ import { replayDump } from '../../../src/loop/replay/replay.ts';
 import { aNode, resourceNames, START_MS } from '../../support/builders.ts';
 import { aPolicy } from '../../support/policy.ts';
 import { keptReasons, MINUTE, observe, plan, pool, sinceMinutes, type World } from './world.ts';
+import { NOTHING_DECIDED } from '../../../src/domain/ports/records.ts';
 import { aState } from '../../support/state.ts';
 
 const names = ['p-0', 'p-1', 'p-2', 'p-3'];
@@ -89,7 +90,15 @@ describe('a loop without the time to look at all nodes', () => {
   it('is replayed to where it was cut', () => {
     const observation = observe(WORLD);
     const state = aState(WORLD.state);
-    const record = { observation, stateBefore: state, scaleUp: [], scaleDown: plan(cut(2)), policy: aPolicy(), scaleUpPlanned: false };
+    const record = {
+      ...NOTHING_DECIDED,
+      observation,
+      stateBefore: state,
+      scaleUp: [],
+      scaleDown: plan(cut(2)),
+      policy: aPolicy(),
+      scaleUpPlanned: false,
+    };
     const again = replayDump(readDump(dumpRecord(record, resourceNames), resourceNames), resourceNames);
     expect(again.equal).toBe(true);
     expect(again.scaleDown?.cutShortAfter).toBe(2);

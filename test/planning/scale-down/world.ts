@@ -12,6 +12,7 @@ import { planScaleDown } from '../../../src/planning/scale-down/plan.ts';
 import { ClusterSnapshot } from '../../../src/scheduling/snapshot/cluster-snapshot.ts';
 import { aCluster, aGroup, aNode, anObservation, aPod, resourceNames, START_MS } from '../../support/builders.ts';
 import { aPolicy } from '../../support/policy.ts';
+import { REMOVALS_ALONE } from '../../../src/planning/scale-down/plan-context.ts';
 import { aState } from '../../support/state.ts';
 
 export const MINUTE = 60_000;
@@ -49,13 +50,14 @@ export function plan(world: World): ScaleDownPlan {
   const snapshot = new ClusterSnapshot({ names: resourceNames });
   snapshot.sync(observation.cluster);
   return planScaleDown({
+    ...REMOVALS_ALONE,
     observation,
     state: aState(world.state),
     policy: world.policy ?? aPolicy(),
     names: resourceNames,
     snapshot,
     scaleUpPlanned: world.scaleUpPlanned ?? false,
-    fullGroups: world.fullGroups,
+    ...(world.fullGroups === undefined ? {} : { fullGroups: world.fullGroups }),
     ...(world.isLate === undefined ? {} : { isLate: world.isLate }),
   });
 }

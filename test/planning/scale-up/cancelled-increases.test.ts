@@ -13,6 +13,7 @@ import { ClusterSnapshot } from '../../../src/scheduling/snapshot/cluster-snapsh
 import { aGroup, aNode, anInstance, aPod, aTemplate, keyOf, resourceNames, START_MS } from '../../support/builders.ts';
 import { anAcceptedIncrease } from '../../support/state.ts';
 import { casesOf } from '../../support/property-runs.ts';
+import { REMOVALS_ALONE } from '../../../src/planning/scale-down/plan-context.ts';
 import { inputFor, type World } from './world.ts';
 
 const MINUTE = 60_000;
@@ -56,7 +57,7 @@ function cancelled(world: World, change: Partial<{ cancelIncreases: boolean; ena
   const input = { ...given, policy, snapshot };
   const plan = planScaleUp(input);
   const cancellable = finishAtOnce(cancellableInstances(input, plan));
-  const scaleDown = planScaleDown({ ...input, scaleUpPlanned: plan.increases.length > 0, cancellable });
+  const scaleDown = planScaleDown({ ...REMOVALS_ALONE, ...input, scaleUpPlanned: plan.increases.length > 0, cancellable });
   const removed = scaleDown.instanceRemovals.map(({ instance, cause }) => `${instance.slice(instance.lastIndexOf('|') + 1)} ${cause}`);
   return { cancellable: [...cancellable], removed };
 }

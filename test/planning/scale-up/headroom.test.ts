@@ -26,6 +26,7 @@ import { casesOf } from '../../support/property-runs.ts';
 import { aState } from '../../support/state.ts';
 import { keptReasons, sinceMinutes } from '../scale-down/world.ts';
 import { anyBurst } from './random-burst.ts';
+import { REMOVALS_ALONE } from '../../../src/planning/scale-down/plan-context.ts';
 import { growth, inputFor, observationOf, planFor, type World } from './world.ts';
 
 const GIB = 2 ** 30;
@@ -321,6 +322,7 @@ describe('a plan with headroom', () => {
     snapshot.sync(observation.cluster);
     const state = aState({ unneededSince: sinceMinutes(11, [...observation.cluster.nodes.keys()]), lastScaleUpMs: 0 });
     const input = {
+      ...REMOVALS_ALONE,
       observation: withAssumedPods(observation, held),
       state,
       policy: aPolicy(),

@@ -8,6 +8,7 @@ import { explainFit } from '../../../src/planning/explain/obstacles.ts';
 import { explainRefusal } from '../../../src/planning/explain/refusals.ts';
 import { aCluster, aGroup, aNode, anObservation, aPod, aShape, aTemplate, resourceNames } from '../../support/builders.ts';
 import { aPolicy } from './world.ts';
+import { FIRST_PLAN } from '../../../src/planning/scale-up/plan-input.ts';
 import { aState } from '../../support/state.ts';
 
 const ZONE = 'topology.kubernetes.io/zone';
@@ -33,7 +34,7 @@ function refusal(shape: {
   const waiting = aPod({ name: 'p', shape: { cpu: '3', labels, ...shape } });
   const group = aGroup({ id: 'one', target: 0, template: aTemplate({ labels: { [ZONE]: 'we-1' } }) });
   const observation = anObservation([group], aCluster({ nodes, pods: [...residents, waiting] }));
-  const plan = planScaleUp({ observation, state: aState(), policy: aPolicy(), names: resourceNames });
+  const plan = planScaleUp({ ...FIRST_PLAN, observation, state: aState(), policy: aPolicy(), names: resourceNames });
   const verdict = plan.verdicts.get(waiting);
   return verdict?.kind === 'helpless' ? verdict.byGroup[0]?.fit : verdict;
 }
@@ -72,7 +73,7 @@ describe('the refusal of a pod names every obstacle', () => {
     const residents = nodes.map(({ name }) => aPod({ nodeName: name, shape: { cpu: '100m', labels } }));
     const pod = aPod({ shape: aShape({ labels, ...shape }) });
     const observation = anObservation([aGroup({ id: 'one', target: 0, template })], aCluster({ nodes, pods: [...residents, pod] }));
-    const verdict = planScaleUp({ observation, state: aState(), policy: aPolicy(), names: resourceNames }).verdicts.get(pod);
+    const verdict = planScaleUp({ ...FIRST_PLAN, observation, state: aState(), policy: aPolicy(), names: resourceNames }).verdicts.get(pod);
     return verdict?.kind === 'helpless' ? verdict.byGroup[0]?.fit?.map(explainFit) : verdict?.kind;
   };
 

@@ -17,6 +17,7 @@ import {
   START_MS,
 } from '../../support/builders.ts';
 import { aPolicy, growth, planFor, skipOf, verdictOf } from './world.ts';
+import { FIRST_PLAN } from '../../../src/planning/scale-up/plan-input.ts';
 import { aBackoff, aState } from '../../support/state.ts';
 
 const ZONE = 'topology.kubernetes.io/zone';
@@ -416,6 +417,7 @@ describe('planScaleUp: as a value', () => {
       snapshot?.sync(cluster);
       const observation = anObservation(groups, cluster);
       const plan = planScaleUp({
+        ...FIRST_PLAN,
         observation,
         state: aState(),
         policy: aPolicy(),

@@ -7,7 +7,7 @@ import type { Pod } from '../../../src/domain/pod.ts';
 import type { CapacityPolicy, Policy, ScaleUpPolicy } from '../../../src/domain/policy.ts';
 import { planScaleUp } from '../../../src/planning/scale-up/plan.ts';
 import type { IsLate } from '../../../src/planning/scale-up/pods/try-limits.ts';
-import type { ScaleUpInput } from '../../../src/planning/scale-up/plan-input.ts';
+import { FIRST_PLAN, type ScaleUpInput } from '../../../src/planning/scale-up/plan-input.ts';
 import { aCluster, anObservation, aCloud, resourceNames, START_MS, type ClusterOptions } from '../../support/builders.ts';
 import { aCapacityPolicy, aPolicy as aDefaultPolicy } from '../../support/policy.ts';
 import { aState, type StateParts } from '../../support/state.ts';
@@ -45,6 +45,7 @@ export function planFor(world: World): ScaleUpPlan {
 export function inputFor(world: World): ScaleUpInput {
   const exclude = new Set((world.exclude ?? []).map((id): NodeGroupId => nodeGroupId(id)));
   return {
+    ...FIRST_PLAN,
     observation: observationOf(world),
     state: aState(world.state),
     policy: {

@@ -11,6 +11,8 @@ import { ClusterSnapshot } from '../../../src/scheduling/snapshot/cluster-snapsh
 import { aCluster, aGroup, aNode, anInstance, anObservation, keyOf, resourceNames, START_MS } from '../../support/builders.ts';
 import { aPolicy } from '../../support/policy.ts';
 import { aState } from '../../support/state.ts';
+import { FIRST_PLAN } from '../../../src/planning/scale-up/plan-input.ts';
+import { REMOVALS_ALONE } from '../../../src/planning/scale-down/plan-context.ts';
 import { inFlightByGroup } from '../../../src/planning/state/increases/increase-records.ts';
 
 const MINUTE = 60_000;
@@ -30,9 +32,9 @@ function decide(seen: readonly Observation[]) {
   const observation = seen.at(-1) ?? observed([], START_MS);
   const snapshot = new ClusterSnapshot({ names: resourceNames });
   snapshot.sync(observation.cluster);
-  const input = { observation, state, policy: POLICY, names: resourceNames, snapshot };
+  const input = { ...FIRST_PLAN, observation, state, policy: POLICY, names: resourceNames, snapshot };
   const { increases } = planScaleUp(input);
-  const { instanceRemovals } = planScaleDown({ ...input, scaleUpPlanned: increases.length > 0 });
+  const { instanceRemovals } = planScaleDown({ ...REMOVALS_ALONE, ...input, scaleUpPlanned: increases.length > 0 });
   return {
     grown: increases.map(({ from, to, cause }) => ({ from, to, cause })),
     removed: instanceRemovals.map(({ instance }) => instance),

@@ -1,7 +1,7 @@
 /** `explain` on files and dumps, as a person reads it. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { nodeGroupId } from '../../../src/domain/ids.ts';
-import type { LoopRecord } from '../../../src/domain/ports/records.ts';
+import { NOTHING_DECIDED, type LoopRecord } from '../../../src/domain/ports/records.ts';
 import { dumpRecord } from '../../../src/loop/replay/dump.ts';
 import { planScaleUp } from '../../../src/planning/scale-up/plan.ts';
 import { aCluster, aGroup, aNode, anInstance, anObservation, aPod, aTemplate, resourceNames, START_MS } from '../../support/builders.ts';
@@ -16,6 +16,7 @@ import { History } from '../../../src/observers/history/history.ts';
 import { aRecord, aReport } from '../../observers/history/support.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { silentLog } from '../../support/silent-log.ts';
+import { FIRST_PLAN } from '../../../src/planning/scale-up/plan-input.ts';
 import { aBackoff, anAcceptedIncrease, aState } from '../../support/state.ts';
 
 const POOLS = `
@@ -189,9 +190,10 @@ describe('explain on a dump', () => {
   const state = aState({ backoffs: new Map([[nodeGroupId('resting'), backoff]]), stockouts: [stockout] });
   const policy = aPolicy({ scaleUp: { enforceMinSize: false } });
   const record: LoopRecord = {
+    ...NOTHING_DECIDED,
     observation,
     stateBefore: state,
-    scaleUp: [planScaleUp({ observation, state, policy, names: resourceNames })],
+    scaleUp: [planScaleUp({ ...FIRST_PLAN, observation, state, policy, names: resourceNames })],
     scaleDown: undefined,
     policy,
   };

@@ -6,7 +6,7 @@ import { podName } from '../../../src/domain/ids.ts';
 import { dumpRecord } from '../../../src/loop/replay/dump.ts';
 import { planScaleDown } from '../../../src/planning/scale-down/plan.ts';
 import { planScaleUp } from '../../../src/planning/scale-up/plan.ts';
-import type { LoopRecord } from '../../../src/domain/ports/records.ts';
+import { NOTHING_DECIDED, type LoopRecord } from '../../../src/domain/ports/records.ts';
 import { ClusterSnapshot } from '../../../src/scheduling/snapshot/cluster-snapshot.ts';
 import { aStage } from '../../loop/support.ts';
 import {
@@ -24,6 +24,8 @@ import {
 } from '../../support/builders.ts';
 import { aCapacityPolicy, aPolicy } from '../../support/policy.ts';
 import { plan } from './support.ts';
+import { FIRST_PLAN } from '../../../src/planning/scale-up/plan-input.ts';
+import { REMOVALS_ALONE } from '../../../src/planning/scale-down/plan-context.ts';
 import { aState } from '../../support/state.ts';
 
 const quick = aPolicy({ scaleUp: { enforceMinSize: false }, scaleDown: { unneededForMs: 0, delayAfterAddMs: 0 } });
@@ -61,10 +63,10 @@ describe('plan --dump', () => {
       [2, 'roomy'],
     ] as const) {
       const observation = { ...anObservation(groups, cluster), loopId };
-      const input = { observation, state: aState(), policy: quick, names: resourceNames };
+      const input = { ...FIRST_PLAN, observation, state: aState(), policy: quick, names: resourceNames };
       const scaleUp = planScaleUp({ ...input, isLate: (made) => made >= 1 });
       expect(scaleUp).toMatchObject({ cutShortAfter: 1, increases: [{ group: first }] });
-      const record = { observation, stateBefore: aState(), scaleUp: [scaleUp], scaleDown: undefined, policy: quick };
+      const record = { ...NOTHING_DECIDED, observation, stateBefore: aState(), scaleUp: [scaleUp], scaleDown: undefined, policy: quick };
       await expectSame(record);
       expect((await asked(record, '--set-max=roomy=7')).scaleUp.increases).toMatchObject([{ group: 'roomy' }]);
     }
@@ -93,8 +95,24 @@ describe('plan --dump', () => {
     const state = aState({ unneededSince: new Map(['a-0', 'a-1'].map((name) => [name, START_MS - 1e7] as const)) });
     const snapshot = new ClusterSnapshot({ names: resourceNames });
     snapshot.sync(observation.cluster);
-    const scaleDown = planScaleDown({ observation, state, policy: quick, names: resourceNames, snapshot, scaleUpPlanned: 'unknown' });
-    await expectSame({ observation, stateBefore: state, scaleUp: [], scaleDown, policy: quick, scaleUpPlanned: 'unknown' });
+    const scaleDown = planScaleDown({
+      ...REMOVALS_ALONE,
+      observation,
+      state,
+      policy: quick,
+      names: resourceNames,
+      snapshot,
+      scaleUpPlanned: 'unknown',
+    });
+    await expectSame({
+      ...NOTHING_DECIDED,
+      observation,
+      stateBefore: state,
+      scaleUp: [],
+      scaleDown,
+      policy: quick,
+      scaleUpPlanned: 'unknown',
+    });
   });
 
   it('of a second plan of one loop leaves out what the first one had tried', async () => {
@@ -124,9 +142,17 @@ describe('plan --dump', () => {
     const observation = anObservation([aGroup({ id: 'a', target: 0 })], { ...aCluster(), capacity });
     const policy = { ...quick, capacity: aCapacityPolicy({ requests: true }) };
     const turn = { uid: request.ref.uid, granted: [] };
-    const scaleUp = planScaleUp({ observation, state: aState(), policy, names: resourceNames, request: turn });
+    const scaleUp = planScaleUp({ ...FIRST_PLAN, observation, state: aState(), policy, names: resourceNames, request: turn });
     expect(scaleUp.increases).toMatchObject([{ to: 2 }]);
-    await expectSame({ observation, stateBefore: aState(), scaleUp: [scaleUp], scaleDown: undefined, policy, request: turn });
+    await expectSame({
+      ...NOTHING_DECIDED,
+      observation,
+      stateBefore: aState(),
+      scaleUp: [scaleUp],
+      scaleDown: undefined,
+      policy,
+      request: turn,
+    });
   });
 
   it('reports deletions of instances without a node', async () => {
@@ -137,9 +163,17 @@ describe('plan --dump', () => {
     const snapshot = new ClusterSnapshot({ names: resourceNames });
     snapshot.sync(observation.cluster);
     const state = aState({ unregisteredSince: new Map([[lost.key, lost.firstSeenMs]]) });
-    const scaleDown = planScaleDown({ observation, state, policy: quick, names: resourceNames, snapshot, scaleUpPlanned: false });
+    const scaleDown = planScaleDown({
+      ...REMOVALS_ALONE,
+      observation,
+      state,
+      policy: quick,
+      names: resourceNames,
+      snapshot,
+      scaleUpPlanned: false,
+    });
     expect(scaleDown.instanceRemovals).toHaveLength(2);
-    const record = { observation, stateBefore: state, scaleUp: [], scaleDown, policy: quick, scaleUpPlanned: false };
+    const record = { ...NOTHING_DECIDED, observation, stateBefore: state, scaleUp: [], scaleDown, policy: quick, scaleUpPlanned: false };
     expect((await asked(record)).notes).toEqual([
       'Instances of pool a that failed are deleted: 1.',
       'Instances of pool a that never registered as nodes are deleted: 1.',

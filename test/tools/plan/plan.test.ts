@@ -4,6 +4,8 @@ import { planScaleUp } from '../../../src/planning/scale-up/plan.ts';
 import { aCluster, aGroup, anObservation, aPod, aTemplate, resourceNames } from '../../support/builders.ts';
 import { aPolicy } from '../../planning/scale-up/world.ts';
 import { listOf, nodeJson, plan, planAnswer, podJson, type Files } from './support.ts';
+import { FIRST_PLAN } from '../../../src/planning/scale-up/plan-input.ts';
+import { NOTHING_DECIDED } from '../../../src/domain/ports/records.ts';
 import { aState } from '../../support/state.ts';
 
 const POOLS =
@@ -155,8 +157,11 @@ spec: {containers: [{name: c, resources: {limits: {cpu: 3500m}}}]}
     const pods = [aPod({ name: 'p-0', cpu: '3' }), aPod({ name: 'p-1', cpu: '3' })];
     const observation = anObservation(groups, aCluster({ pods }));
     const policy = aPolicy();
-    const scaleUp = [planScaleUp({ observation, state: aState(), policy, names: resourceNames })];
-    const dump = dumpRecord({ observation, stateBefore: aState(), scaleUp, scaleDown: undefined, policy }, resourceNames);
+    const scaleUp = [planScaleUp({ ...FIRST_PLAN, observation, state: aState(), policy, names: resourceNames })];
+    const dump = dumpRecord(
+      { ...NOTHING_DECIDED, observation, stateBefore: aState(), scaleUp, scaleDown: undefined, policy },
+      resourceNames,
+    );
     const { scaleUp: grown } = await planAnswer(['--dump=d.json', '--set-max=pool=2'], { 'd.json': dump });
     expect(grown.increases).toMatchObject([{ group: 'pool', from: 0, to: 2 }]);
   });

@@ -12,6 +12,8 @@ import { ClusterSnapshot } from '../../../src/scheduling/snapshot/cluster-snapsh
 import { aCluster, aGroup, anObservation, aNode, aPod, aTemplate, keyOf, resourceNames, START_MS } from '../../support/builders.ts';
 import { aPolicy } from '../../support/policy.ts';
 import { listOf, nodeJson, plan, planAnswer, podJson, type Files } from './support.ts';
+import { REMOVALS_ALONE } from '../../../src/planning/scale-down/plan-context.ts';
+import { NOTHING_DECIDED } from '../../../src/domain/ports/records.ts';
 import { aState } from '../../support/state.ts';
 
 const POOLS = '- {name: general, vmSize: Standard_D4s_v5, min: 1, max: 9, price: 0.2}\n';
@@ -115,8 +117,8 @@ describe('why nodes stay, in full', () => {
     const snapshot = new ClusterSnapshot({ names: resourceNames });
     snapshot.sync(observation.cluster);
     const input = { observation, state, policy: aPolicy(), names: resourceNames };
-    const scaleDown = planScaleDown({ ...input, snapshot, scaleUpPlanned: false });
-    const record = { observation, stateBefore: state, scaleUp: [], scaleDown, policy: input.policy };
+    const scaleDown = planScaleDown({ ...REMOVALS_ALONE, ...input, snapshot, scaleUpPlanned: false });
+    const record = { ...NOTHING_DECIDED, observation, stateBefore: state, scaleUp: [], scaleDown, policy: input.policy };
     const { explained, scaleDown: said } = await planAnswer(['--dump=d.json'], { 'd.json': dumpRecord(record, resourceNames) });
     const at = (ms: number) => new Date(START_MS + ms).toISOString();
     expect(explained.nodes).toMatchObject([

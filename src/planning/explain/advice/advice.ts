@@ -6,6 +6,7 @@ import type { GroupRefusal, PodVerdict } from '../../../domain/reasons.ts';
 import { compareText } from '../../../lib/comparison.ts';
 import { defined } from '../../../lib/defined.ts';
 import { finishAtOnce, type SlicedWork } from '../../../lib/slices.ts';
+import { NEVER_LATE } from '../../scale-up/pods/try-limits.ts';
 import type { ScaleUpInput } from '../../scale-up/plan-input.ts';
 import { isHeadroom } from '../../state/assumed-pods.ts';
 import { workloadOf } from '../changes/workload.ts';
@@ -69,9 +70,8 @@ export function* adviseClassInSlices(
 ): SlicedWork<Advice> {
   const [pod] = pods;
   if (pod === undefined) return { tried: 0 };
-  const { isLate: _isLate, ...timeless } = input;
   const subject: Subject = {
-    input: { ...timeless, snapshot: input.snapshot ?? modelOf(input) },
+    input: { ...input, isLate: NEVER_LATE, snapshot: input.snapshot ?? modelOf(input) },
     plan,
     pods: new Set(pods.map(({ uid }) => uid)),
   };

@@ -74,9 +74,9 @@ export function modelOf({ names, observation }: Pick<ScaleUpInput, 'names' | 'ob
 }
 
 /** The model of the cluster does not have changes of running pods: the plan makes its own then. */
-function withOwnModel({ snapshot, ...changed }: ScaleUpInput, before: ScaleUpInput): ScaleUpInput {
+function withOwnModel(changed: ScaleUpInput, before: ScaleUpInput): ScaleUpInput {
   const isSame = changed.observation.cluster.podsByNode === before.observation.cluster.podsByNode;
-  return isSame && snapshot !== undefined ? { ...changed, snapshot } : changed;
+  return isSame ? changed : { ...changed, snapshot: undefined };
 }
 
 /** Pods outside the class: a limit that is raised for the class may serve others first. */

@@ -12,6 +12,7 @@ import { defined } from '../../../lib/defined.ts';
 import { withFork, type Snapshot } from '../../../scheduling/snapshot/snapshot.ts';
 import { ClusterSnapshot } from '../../../scheduling/snapshot/cluster-snapshot.ts';
 import { priceOf } from '../../expanders/node-price.ts';
+import { REMOVALS_ALONE } from '../../scale-down/plan-context.ts';
 import { type PlanScaleDownInput, planScaleDownInSlices } from '../../scale-down/plan.ts';
 import { allRecreated } from '../../facts/recreated-pods.ts';
 import { placementOrder } from '../../scale-down/simulate-removal.ts';
@@ -68,6 +69,7 @@ export class RemovalSimulator {
     const { observation, state, policy } = input;
     yield* this.#snapshot.syncInSlices(observation.cluster);
     return yield* planScaleDownInSlices({
+      ...REMOVALS_ALONE,
       ...input,
       state: withPassedTimers(state, observation),
       policy: this.#isExact ? policy : withoutRates(policy),

@@ -40,8 +40,7 @@ export function* wasteRowsInSlices(
 ): SlicedWork<readonly WasteRow[]> {
   const { observation, stateBefore: state, policy, scaleDown, fullGroups } = record;
   if (scaleDown === undefined) return [];
-  const totals = totalsByBlocker(scaleDown, observation, policy?.scaleUp);
-  if (policy === undefined) return totals;
+  const totals = totalsByBlocker(scaleDown, observation, policy.scaleUp);
   const input = { observation, state, policy, names, fullGroups };
   const adviser = new RemovalAdviser(input, { kept: scaleDown.kept });
   const subjects = subjectsByRow(record);

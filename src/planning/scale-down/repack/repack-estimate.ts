@@ -6,7 +6,7 @@ import { NOTHING_SAVED, type RepackEstimate } from '../../../domain/repack.ts';
 import type { ResourceNames } from '../../../domain/resources.ts';
 import type { SlicedWork } from '../../../lib/slices.ts';
 import { ClusterSnapshot } from '../../../scheduling/snapshot/cluster-snapshot.ts';
-import { makeScaleDownContext } from '../plan-context.ts';
+import { makeScaleDownContext, REMOVALS_ALONE } from '../plan-context.ts';
 import { growablePools } from './growable-pools.ts';
 import { findRepackCandidates, repackBlockers, sumOf } from './repack-candidates.ts';
 import { searchRepacks } from './repack-search.ts';
@@ -23,7 +23,7 @@ export function* estimateRepacks(input: EstimateInput): SlicedWork<RepackEstimat
   const { observation, names } = input;
   const snapshot = new ClusterSnapshot({ names });
   yield* snapshot.syncInSlices(observation.cluster);
-  const context = makeScaleDownContext({ ...input, snapshot, inSequence: true });
+  const context = makeScaleDownContext({ ...REMOVALS_ALONE, ...input, snapshot, inSequence: true });
   const { candidates, kept } = yield* findRepackCandidates(context);
   const { sets, cutShort } = yield* searchRepacks({ context, candidates, pools: growablePools(context, names) });
   const saved = sets.reduce((sum, set) => sumOf(sum, set.saved), NOTHING_SAVED);

@@ -15,10 +15,13 @@ export const MAX_RETRIES_PER_LOOP = 6;
  */
 export type IsLate = (made: number, searches?: number) => boolean;
 
+/** Without a limit of time. */
+export const NEVER_LATE: IsLate = () => false;
+
 /** As in the input of the plan. */
 interface TryLimitsOptions {
-  readonly isLate?: IsLate;
-  readonly retries?: number;
+  readonly isLate: IsLate;
+  readonly retries: number;
 }
 
 export class TryLimits {
@@ -34,7 +37,7 @@ export class TryLimits {
   /** The estimates that were made when the time was up. undefined: it is not. */
   #madeUntilLate: number | undefined;
 
-  constructor({ isLate = () => false, retries = MAX_RETRIES_PER_LOOP }: TryLimitsOptions) {
+  constructor({ isLate, retries }: TryLimitsOptions) {
     this.#isUp = isLate;
     this.#retries = retries;
   }

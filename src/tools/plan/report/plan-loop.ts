@@ -6,9 +6,10 @@ import type { Pod } from '../../../domain/pod.ts';
 import type { Policy } from '../../../domain/policy.ts';
 import type { ResourceNames } from '../../../domain/resources.ts';
 import { waitedGroups, type FullGroups } from '../../../planning/scale-down/full-groups.ts';
+import { REMOVALS_ALONE } from '../../../planning/scale-down/plan-context.ts';
 import { planScaleDown, type PlanScaleDownInput } from '../../../planning/scale-down/plan.ts';
 import { planScaleUp } from '../../../planning/scale-up/plan.ts';
-import type { ScaleUpInput } from '../../../planning/scale-up/plan-input.ts';
+import { FIRST_PLAN, type ScaleUpInput } from '../../../planning/scale-up/plan-input.ts';
 import type { FileContent } from './missing-kinds.ts';
 import { ClusterSnapshot } from '../../../scheduling/snapshot/cluster-snapshot.ts';
 
@@ -36,8 +37,8 @@ export interface PlanInput {
 /** What the recorded loop had decided before, whose turn it was, and where its time ended. */
 export interface RecordedTurn {
   readonly scaleUp: Pick<ScaleUpInput, 'exclude' | 'request' | 'isLate' | 'mostExplained'>;
-  /** If absent, the loop did not decide on removals. */
-  readonly scaleDown?: Pick<PlanScaleDownInput, 'scaleUpPlanned' | 'fullGroups' | 'cancellable' | 'isLate'>;
+  /** undefined: the loop did not decide on removals. */
+  readonly scaleDown: Pick<PlanScaleDownInput, 'scaleUpPlanned' | 'fullGroups' | 'cancellable' | 'isLate'> | undefined;
 }
 
 /** The decision of a loop: the one that was recorded, or the one that a loop would make. */
@@ -51,7 +52,7 @@ export interface PlannedLoop {
 
 export function planLoop(input: PlanInput): PlannedLoop {
   const { recorded } = input;
-  const scaleUpInput = { ...input, ...(recorded?.scaleUp ?? { mostExplained: Number.POSITIVE_INFINITY }) };
+  const scaleUpInput = { ...FIRST_PLAN, ...input, ...(recorded?.scaleUp ?? { mostExplained: Number.POSITIVE_INFINITY }) };
   const scaleUp = planScaleUp(scaleUpInput);
   // The removals of a recorded loop were decided on the observation itself.
   const observation = recorded?.scaleDown === undefined ? withBoundPods(input.observation, scaleUp) : input.observation;
@@ -66,7 +67,15 @@ function planRemovals(
 ): ScaleDownPlan {
   const snapshot = new ClusterSnapshot({ names: input.names });
   snapshot.sync(observation.cluster);
-  return planScaleDown({ ...input, observation, snapshot, scaleUpPlanned: false, fullGroups: full, ...recorded?.scaleDown });
+  return planScaleDown({
+    ...REMOVALS_ALONE,
+    ...input,
+    observation,
+    snapshot,
+    scaleUpPlanned: false,
+    fullGroups: full,
+    ...recorded?.scaleDown,
+  });
 }
 
 /** Binds pods that fit on existing nodes: the scheduler would do so before nodes are removed. */

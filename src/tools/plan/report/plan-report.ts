@@ -23,6 +23,7 @@ import { type HeadroomRow, headroomRows } from '../../../planning/explain/headro
 import { waitedGroups } from '../../../planning/scale-down/full-groups.ts';
 import { stepsAhead, type StepAhead } from '../../../planning/explain/schedule-text.ts';
 import { formatSpan } from '../../../planning/explain/spans.ts';
+import { NOTHING_DECIDED } from '../../../domain/ports/records.ts';
 import type { ScaleUpInput } from '../../../planning/scale-up/plan-input.ts';
 import { ClusterSnapshot } from '../../../scheduling/snapshot/cluster-snapshot.ts';
 import { compareBy } from '../../../lib/comparison.ts';
@@ -30,7 +31,7 @@ import { defined } from '../../../lib/defined.ts';
 import { repackingDocument, type RepackingDocument } from '../../../api/documents/cost.ts';
 import { estimateRepacks } from '../../../planning/scale-down/repack/repack-estimate.ts';
 import { finishAtOnce } from '../../../lib/slices.ts';
-import { makeScaleDownContext } from '../../../planning/scale-down/plan-context.ts';
+import { makeScaleDownContext, REMOVALS_ALONE } from '../../../planning/scale-down/plan-context.ts';
 import { planRoom } from '../../../planning/scale-down/room/room.ts';
 import { missingKinds, type MissingKind } from './missing-kinds.ts';
 import { choiceOf } from './option-scores.ts';
@@ -163,7 +164,7 @@ function withRooms(input: ScaleUpInput, plan: ScaleDownPlan): ScaleUpInput {
   if (!observation.cloud.groups.some((group) => optionsOf(group, policy).makeRoom)) return input;
   const snapshot = new ClusterSnapshot({ names });
   snapshot.sync(observation.cluster);
-  const context = makeScaleDownContext({ observation, state, policy, names, snapshot, inSequence: true });
+  const context = makeScaleDownContext({ ...REMOVALS_ALONE, observation, state, policy, names, snapshot, inSequence: true });
   const { rooms } = finishAtOnce(planRoom({ context, names, plan, memory: state.repacks, busy: false }));
   return { ...input, state: { ...state, repacks: { ...state.repacks, rooms } } };
 }
@@ -295,7 +296,7 @@ function repackingOf({ state, policy, names, currency }: PlanInput, observation:
 
 function wasteOf({ state, policy, names }: PlanInput, { observation, scaleDown, scaleUp }: PlannedLoop): readonly WasteRow[] {
   const full = waitedGroups(scaleUp, { observation, names });
-  return wasteRows({ observation, stateBefore: state, scaleUp: [], scaleDown, policy, fullGroups: full }, names);
+  return wasteRows({ ...NOTHING_DECIDED, observation, stateBefore: state, scaleUp: [], scaleDown, policy, fullGroups: full }, names);
 }
 
 /** Each simulation takes as long as a plan, so only the classes with the most pods get advice. */

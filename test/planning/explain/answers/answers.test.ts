@@ -11,6 +11,7 @@ import { aRecord, aReport } from '../../../observers/history/support.ts';
 import { aCluster, aGroup, anObservation, aPod, aTemplate, resourceNames, START_MS } from '../../../support/builders.ts';
 import { aHistory } from '../../../support/history.ts';
 import { aPolicy } from '../../../support/policy.ts';
+import { FIRST_PLAN } from '../../../../src/planning/scale-up/plan-input.ts';
 import { anAcceptedIncrease, aState, type StateParts } from '../../../support/state.ts';
 
 const MINUTE = 60_000;
@@ -28,6 +29,7 @@ interface AnswersOptions {
 function answers({ state = {}, pods = [pod], maxSize = 10, others = [] }: AnswersOptions = {}) {
   const observation = anObservation([aGroup({ id: 'a', target: 1, maxSize, instances: [] }), ...others], aCluster({ pods }));
   const input = {
+    ...FIRST_PLAN,
     observation,
     state: aState(state),
     policy: aPolicy({ scaleUp: { enforceMinSize: false } }),

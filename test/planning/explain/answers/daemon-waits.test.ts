@@ -13,6 +13,7 @@ import {
   type ShapeOptions,
 } from '../../../support/builders.ts';
 import { aPolicy } from '../../../support/policy.ts';
+import { FIRST_PLAN } from '../../../../src/planning/scale-up/plan-input.ts';
 import { aState } from '../../../support/state.ts';
 
 /** A pod of a DaemonSet, as its controller pins it. */
@@ -32,6 +33,7 @@ const on = (name: string, cpu: string, rest: PodOptions = {}, shape: ShapeOption
 function sentenceOf(pods: readonly Pod[]): string | undefined {
   const nodes = [aNode({ name: 'n', cpu: '4', taints: [{ key: 'k', value: 'v', effect: 'NoSchedule' }] })];
   const input = {
+    ...FIRST_PLAN,
     observation: anObservation([aGroup({ id: 'a', target: 1 })], aCluster({ nodes, pods })),
     state: aState(),
     policy: aPolicy({ scaleUp: { enforceMinSize: false } }),

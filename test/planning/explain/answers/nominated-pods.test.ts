@@ -3,6 +3,7 @@ import { answerOn } from '../../../../src/planning/explain/answers/answer.ts';
 import { planScaleUp } from '../../../../src/planning/scale-up/plan.ts';
 import { aCluster, aGroup, aNode, anObservation, aPod, resourceNames, START_MS } from '../../../support/builders.ts';
 import { aPolicy } from '../../../support/policy.ts';
+import { FIRST_PLAN } from '../../../../src/planning/scale-up/plan-input.ts';
 import { aState } from '../../../support/state.ts';
 
 it.each([
@@ -12,6 +13,7 @@ it.each([
   const readiness = { ready: false, sinceMs: START_MS - 5_000, reason: '' };
   const nodes = [aNode({ name: 'a-0', createdAtMs: START_MS - 5_000, readiness })];
   const input = {
+    ...FIRST_PLAN,
     observation: anObservation([aGroup({ id: 'a', target: 1 })], aCluster({ nodes, pods: [aPod({ name: 'web' })] })),
     state: aState(),
     policy: aPolicy({ scaleUp: { enforceMinSize: false, nominateNodes } }),

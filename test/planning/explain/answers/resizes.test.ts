@@ -6,6 +6,7 @@ import { createPodProjection, projectPod } from '../../../../src/kubernetes/proj
 import { aCluster, aGroup, aNode, anObservation, aPod, aTemplate, resourceNames } from '../../../support/builders.ts';
 import { NOTHING_REPACKED } from '../../../../src/domain/repack.ts';
 import { aPolicy } from '../../../support/policy.ts';
+import { FIRST_PLAN } from '../../../../src/planning/scale-up/plan-input.ts';
 import { aState } from '../../../support/state.ts';
 
 function sentenceOf(resize: PendingResize, poolCpu = '15', why?: string): string | undefined {
@@ -16,6 +17,7 @@ function sentenceOf(resize: PendingResize, poolCpu = '15', why?: string): string
     aGroup({ id: 'small', target: 0, template: aTemplate({ cpu: '2' }) }),
   ];
   const input = {
+    ...FIRST_PLAN,
     observation: anObservation(groups, aCluster({ nodes: [node], pods })),
     state: aState({
       repacks: { ...NOTHING_REPACKED, rooms: new Map([['n', { closure: undefined, added: undefined, failed: undefined, why }]]) },

@@ -19,6 +19,7 @@ import { ClusterSnapshot } from '../../../../src/scheduling/snapshot/cluster-sna
 import { START_MS, aBudget, aNode, aPod, podWith, resourceNames } from '../../../support/builders.ts';
 import { aPolicy } from '../../../support/policy.ts';
 import { observe, pool } from '../../scale-down/world.ts';
+import { REMOVALS_ALONE } from '../../../../src/planning/scale-down/plan-context.ts';
 import { aState } from '../../../support/state.ts';
 
 const HOST = 'kubernetes.io/hostname';
@@ -146,7 +147,15 @@ function removedInTime(world: World): ReadonlySet<string> {
     snapshot.sync(observation.cluster);
     const passed = new Map(now.nodes.map(({ name }) => [name, START_MS - 10_000_000]));
     const state = aState({ unneededSince: passed });
-    const plan = planScaleDown({ observation, state, policy: now.policy, names: resourceNames, snapshot, scaleUpPlanned: false });
+    const plan = planScaleDown({
+      ...REMOVALS_ALONE,
+      observation,
+      state,
+      policy: now.policy,
+      names: resourceNames,
+      snapshot,
+      scaleUpPlanned: false,
+    });
     const [removal] = plan.removals;
     if (removal === undefined) return gone;
     gone.add(removal.node);
@@ -254,7 +263,7 @@ function changeWorld(world: World, change: Change, app: string): World {
 
 /** How many nodes each fix of the world frees by its own word, and when it is followed. */
 function followed(world: World, exactUpToNodes?: number) {
-  const input = { observation: observe(world), state: aState(), policy: world.policy, names: resourceNames };
+  const input = { ...REMOVALS_ALONE, observation: observe(world), state: aState(), policy: world.policy, names: resourceNames };
   const adviser = new RemovalAdviser(input, exactUpToNodes === undefined ? {} : { exactUpToNodes });
   return world.nodes.flatMap(({ name }) => {
     const { fix } = finishAtOnce(adviser.advise(name)) ?? {};

@@ -11,6 +11,7 @@ import { aBudget, aNode, anInstance, aPod, resourceNames, type PodOptions } from
 import { aPolicy } from '../../../support/policy.ts';
 import type { OwnerStates } from '../../../../src/domain/workloads.ts';
 import { nodes, observe, plan, pool, type World as ScaleDownWorld } from '../../scale-down/world.ts';
+import { REMOVALS_ALONE } from '../../../../src/planning/scale-down/plan-context.ts';
 import { aState } from '../../../support/state.ts';
 
 interface World extends ScaleDownWorld {
@@ -56,7 +57,7 @@ function advise(of: World, node = 'p-0'): RemovalAdvice {
     state: aState(of.state),
     policy: of.policy ?? aPolicy({ scaleUp: { prices: { standard_d4s_v5: 0.5 } } }),
     names: resourceNames,
-    fullGroups: of.fullGroups,
+    fullGroups: of.fullGroups ?? new Map(),
   };
   const advice = finishAtOnce(new RemovalAdviser(input).advise(node));
   if (advice === undefined) throw new Error(`${node} is of no group`);
@@ -466,7 +467,10 @@ describe('in a cluster of many nodes', () => {
       .map((name) => api(name, `busy-${name}`, { cpu: '3', controller: { ...API, name: 'busy' }, shape: { labels: { app: 'busy' } } }));
     const of = world({ pods: [...blocked.map((name) => api(name, `api-${name}`)), ...busy], budgets: [strict(3)] }, many);
     const { kept } = plan({ ...of, policy: aPolicy({ scaleDown: { maxParallelDrains: 10 } }) });
-    const adviser = new RemovalAdviser({ observation: observe(of), state: aState(), policy: aPolicy(), names: resourceNames }, { kept });
+    const adviser = new RemovalAdviser(
+      { ...REMOVALS_ALONE, observation: observe(of), state: aState(), policy: aPolicy(), names: resourceNames },
+      { kept },
+    );
     expect(finishAtOnce(adviser.advise('p-0'))?.fix).toMatchObject({ text: 'run 4 replicas of payments/api', proof: { nodes: 3 } });
     // Others of its kind would go first, and then there is no more room for its pod.
     expect(finishAtOnce(adviser.advise('p-300'))).toMatchObject({ obstacle: 'utilization 75 %, above the threshold of 50 %' });

@@ -3,7 +3,7 @@ import type { ClusterView } from '../../../../src/domain/observation.ts';
 import { DEFAULT_REPACK, NOTHING_REPACKED, type RepackMemory, type RepackPolicy } from '../../../../src/domain/repack.ts';
 import type { NodeGroup } from '../../../../src/domain/node-group.ts';
 import { finishAtOnce } from '../../../../src/lib/slices.ts';
-import { makeScaleDownContext, type ScaleDownContext } from '../../../../src/planning/scale-down/plan-context.ts';
+import { REMOVALS_ALONE, makeScaleDownContext, type ScaleDownContext } from '../../../../src/planning/scale-down/plan-context.ts';
 import { planRepacks, type RepackDecision } from '../../../../src/planning/scale-down/repack/repack.ts';
 import { growablePools } from '../../../../src/planning/scale-down/repack/growable-pools.ts';
 import { findRepackCandidates } from '../../../../src/planning/scale-down/repack/repack-candidates.ts';
@@ -62,7 +62,15 @@ export function contextOf(world: World, seen: (cluster: ClusterView) => ClusterV
   const snapshot = new ClusterSnapshot({ names: resourceNames });
   snapshot.sync(observation.cluster);
   const policy = world.policy ?? aPolicy();
-  return makeScaleDownContext({ observation, state: aState(world.state), policy, names: resourceNames, snapshot, inSequence: true });
+  return makeScaleDownContext({
+    ...REMOVALS_ALONE,
+    observation,
+    state: aState(world.state),
+    policy,
+    names: resourceNames,
+    snapshot,
+    inSequence: true,
+  });
 }
 
 /** `seen`: what the loop makes of the view of the cluster. */
@@ -97,6 +105,6 @@ export function step({ world, memory = NOTHING_REPACKED, afterMs = 0, rules = {}
   snapshot.sync(observation.cluster);
   const policy = { ...(world.policy ?? aPolicy()), repack: { ...DEFAULT_REPACK, minScore: 0.5, ...rules } };
   const state = { ...aState(world.state), repacks: memory };
-  const context = makeScaleDownContext({ observation, state, policy, names: resourceNames, snapshot, inSequence: true });
+  const context = makeScaleDownContext({ ...REMOVALS_ALONE, observation, state, policy, names: resourceNames, snapshot, inSequence: true });
   return finishAtOnce(planRepacks({ context, names: resourceNames, plan: { unneeded: new Map(), inhibited }, podsWait }));
 }

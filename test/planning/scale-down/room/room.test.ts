@@ -9,7 +9,7 @@ import type { Pod } from '../../../../src/domain/pod.ts';
 import { NOTHING_REPACKED, type NodeRoom } from '../../../../src/domain/repack.ts';
 import type { DisruptionBudget, VerticalPodAutoscalers } from '../../../../src/domain/workloads.ts';
 import { finishAtOnce } from '../../../../src/lib/slices.ts';
-import { makeScaleDownContext } from '../../../../src/planning/scale-down/plan-context.ts';
+import { REMOVALS_ALONE, makeScaleDownContext } from '../../../../src/planning/scale-down/plan-context.ts';
 import { planRoom, withFailedTry } from '../../../../src/planning/scale-down/room/room.ts';
 import { ClusterSnapshot } from '../../../../src/scheduling/snapshot/cluster-snapshot.ts';
 import { START_MS, aBudget, aNode, aPod, aTemplate, keyOf, podWith, resourceNames, type PodOptions } from '../../../support/builders.ts';
@@ -114,6 +114,7 @@ function decide({
   snapshot.sync(observation.cluster);
   const policy = aPolicy({ scaleDown: { makeRoom, enabled: scaleDown } });
   const context = makeScaleDownContext({
+    ...REMOVALS_ALONE,
     observation,
     state: aState({ deleting }),
     policy,

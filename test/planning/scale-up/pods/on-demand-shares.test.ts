@@ -13,6 +13,7 @@ import { ClusterSnapshot } from '../../../../src/scheduling/snapshot/cluster-sna
 import { aGroup, aNode, aPod, aTemplate, resourceNames, START_MS, type PodOptions } from '../../../support/builders.ts';
 import { aPolicy } from '../../../support/policy.ts';
 import { aState } from '../../../support/state.ts';
+import { REMOVALS_ALONE } from '../../../../src/planning/scale-down/plan-context.ts';
 import { growth, inputFor, observationOf, type World } from '../world.ts';
 
 const SPOT = { 'kubernetes.azure.com/scalesetpriority': 'spot' };
@@ -125,7 +126,7 @@ describe('plans', () => {
     const snapshot = new ClusterSnapshot({ names: resourceNames });
     snapshot.sync(observation.cluster);
     const state = aState({ unneededSince: new Map([['web-0', START_MS - 30 * MINUTE]]) });
-    const rules = { observation, state, policy: aPolicy(), names: resourceNames, snapshot, scaleUpPlanned: false };
+    const rules = { ...REMOVALS_ALONE, observation, state, policy: aPolicy(), names: resourceNames, snapshot, scaleUpPlanned: false };
     return planScaleDown(rules).removals.map(({ node }) => node);
   };
 

@@ -9,6 +9,7 @@ import { rememberStop } from '../../../../src/planning/state/stopped-plans.ts';
 import { planScaleUp } from '../../../../src/planning/scale-up/plan.ts';
 import { aGroup, aNode, aPod, aTemplate, resourceNames, START_MS } from '../../../support/builders.ts';
 import { growth, inputFor, verdictOf, type World } from '../world.ts';
+import { NOTHING_DECIDED } from '../../../../src/domain/ports/records.ts';
 import { aState } from '../../../support/state.ts';
 
 const OLD_MS = START_MS - 600_000;
@@ -97,7 +98,10 @@ describe('the order of searches', () => {
     const first = world(pods);
     for (const [at, { plan, before }] of loops(4, first).entries()) {
       const { observation, policy } = inputFor({ ...first, loopId: at + 1, nowMs: START_MS + at * 10_000 });
-      const text = dumpRecord({ observation, stateBefore: before, scaleUp: [plan], scaleDown: undefined, policy }, resourceNames);
+      const text = dumpRecord(
+        { ...NOTHING_DECIDED, observation, stateBefore: before, scaleUp: [plan], scaleDown: undefined, policy },
+        resourceNames,
+      );
       expect(replayDump(readDump(text, resourceNames), resourceNames).equal).toBe(true);
     }
   });

@@ -10,6 +10,7 @@ import { dumpRecord } from '../../../../src/loop/replay/dump.ts';
 import { emptyLoopState } from '../../../../src/planning/state/loop-state.ts';
 import { aCluster, aGroup, anObservation, resourceNames, START_MS } from '../../../../test/support/builders.ts';
 import { aPolicy } from '../../../../test/support/policy.ts';
+import { NOTHING_DECIDED } from '../../../../src/domain/ports/records.ts';
 import { aTerminal } from './recorded-world.ts';
 
 let dir = '';
@@ -189,6 +190,7 @@ describe('record --import of dumps', () => {
     const failed = { kind: 'increase-failed', group: group.id, requested: 2, error, atMs: nowMs } as const;
     const observation = { ...empty, cloud: { ...empty.cloud, events: [failed] } };
     const record = {
+      ...NOTHING_DECIDED,
       observation,
       stateBefore: { ...emptyLoopState(nowMs), stockouts: [lack] },
       policy: aPolicy(),
