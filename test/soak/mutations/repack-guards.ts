@@ -34,7 +34,7 @@ export const REPACK_GUARDS: readonly GuardTable[] = [
       { title: 'a set that saves too little for what it moves is not repacked', change: 'always' },
       { title: 'no repack begins while a budget of removals leaves no node of its pool', change: ['why === undefined', 'true'] },
       'no repack takes a step while pods are pending',
-      { title: 'repacks remove no more nodes within an hour than they may', change: ['- this.#memory.begunMs.length'] },
+      { title: 'repacks remove no more nodes within an hour than they may', change: ['- memory.begunMs.length'] },
     ],
   },
   {

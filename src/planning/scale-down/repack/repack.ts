@@ -3,37 +3,30 @@
  * requested, and once they are ready its old nodes are removed by the ordinary path; it is checked at each step, and undone if it does not hold.
  * This file has the steps. Pure: the result is the memory of the next loop and at most one increase. Must not know how either is carried out.
  */
-import type { NodeGroupId, NodeName } from '../../../domain/ids.ts';
+import type { NodeGroupId } from '../../../domain/ids.ts';
 import type { NodeGroup } from '../../../domain/node-group.ts';
-import type { Increase, ScaleDownPlan } from '../../../domain/plan.ts';
+import type { Increase } from '../../../domain/plan.ts';
 import { optionsOf } from '../../../domain/policy.ts';
 import {
   type EndedRepack,
   isForSickNodes,
-  NOTHING_SAVED,
-  type RepackLook,
   type RepackMemory,
   type RepackPolicy,
   type RepackSet,
   type RunningRepack,
 } from '../../../domain/repack.ts';
-import type { ResourceNames } from '../../../domain/resources.ts';
 import { formatDuration } from '../../../lib/duration.ts';
 import type { SlicedWork } from '../../../lib/slices.ts';
 import { membershipFacts } from '../../facts/instance-facts.ts';
 import { closedReason } from '../../state/closures.ts';
-import { inFlight, inFlightByGroup } from '../../state/increases/increase-records.ts';
-import type { ScaleDownContext } from '../plan-context.ts';
-import { youngPod } from '../repacked-nodes.ts';
-import { remainingAllowance } from '../budgets.ts';
+import { inFlight } from '../../state/increases/increase-records.ts';
 import { destinationsOf } from '../unneeded.ts';
-import { growablePools } from './growable-pools.ts';
-import { findRepackCandidates, sumOf, type RepackCandidates } from './repack-candidates.ts';
-import { checkRepack, type CheckedRepack, type RepackCheckInput } from './repack-check.ts';
+import { findRepackCandidates } from './repack-candidates.ts';
+import { busyNodes, checkInput, findNextRepack, reasonToBeginLater, type RepackInput, type RepackStanding } from './next-repack.ts';
+import { checkRepack, type CheckedRepack } from './repack-check.ts';
 import { withClosed, withoutForgotten } from './repack-memory.ts';
-import { reasonAgainstRepack, repacksAny, replacesAny } from './repack-rules.ts';
+import { repacksAny, replacesAny } from './repack-rules.ts';
 import { confirmAfterMs, isWorthLess, newNodesOf, reasonToEnd, scoreTooLow, withoutReimaged } from './repack-stops.ts';
-import { searchRepacks } from './repack-search.ts';
 import { checkSickSet, searchSickNodes, type SickContext, sickSetWaits, withReplaced } from './sick-sets.ts';
 
 const HOUR_MS = 3_600_000;
@@ -43,15 +36,6 @@ const WAITS_AT_MOST_MS = HOUR_MS / 2;
 const DRAINS_AT_MOST_MS = HOUR_MS;
 /** A requested node may be unknown for so long. */
 const UNSEEN_AT_MOST_MS = 120_000;
-
-export interface RepackInput {
-  /** Of the plan of removals of the same loop. */
-  readonly context: ScaleDownContext;
-  readonly names: ResourceNames;
-  readonly plan: Pick<ScaleDownPlan, 'unneeded' | 'inhibited'>;
-  /** Pods are pending: they may need the room. */
-  readonly podsWait: boolean;
-}
 
 export interface RepackDecision {
   readonly memory: RepackMemory;
@@ -120,7 +104,7 @@ class RepackSteps {
     const { set } = repack;
     const waitedMs = this.#nowMs - repack.stageSinceMs - confirmAfterMs(set, this.#rules);
     if (waitedMs < 0) return this.#keep(repack);
-    const later = this.#reasonToWait(set) ?? this.#hourlyRefusal(set);
+    const later = reasonToBeginLater(this.#standing, set);
     if (later !== undefined)
       return isForSickNodes(set) || waitedMs < WAITS_AT_MOST_MS
         ? this.#keep(repack)
@@ -205,40 +189,12 @@ class RepackSteps {
     if (isForSickNodes(set)) return yield* checkSickSet(set, missing, this.#sickContext());
     const names = set.remove.map(({ node }) => node);
     const found = yield* findRepackCandidates(this.#input.context, names);
-    return yield* checkRepack(set, missing, this.#checkInput(found, new Set(names)));
-  }
-
-  /** `own`: nodes of the set that is checked. */
-  #checkInput({ candidates, kept }: RepackCandidates, own: ReadonlySet<NodeName>): RepackCheckInput {
-    const { context, names, plan } = this.#input;
-    const { minPodAgeMs } = this.#rules;
-    const young = candidates.flatMap(({ node, drain }) => {
-      // guard: no pod is moved by a repack within an hour of its start
-      const pod = youngPod(drain.movable, minPodAgeMs, this.#nowMs);
-      return pod === undefined
-        ? []
-        : [
-            {
-              node: node.name,
-              reason: 'RepackInProgress' as const,
-              detail: `pod ${pod} runs for less than ${formatDuration(minPodAgeMs)}`,
-            },
-          ];
-    });
-    const tooYoung = new Set(young.map(({ node }) => node));
-    const leaving = [...plan.unneeded.keys(), ...this.#busyNodes()].filter((name) => !own.has(name));
-    return {
-      context,
-      candidates: new Map(candidates.flatMap((candidate) => (tooYoung.has(candidate.node.name) ? [] : [[candidate.node.name, candidate]]))),
-      kept: [...young, ...kept],
-      pools: growablePools(context, names),
-      closed: new Set(leaving),
-    };
+    return yield* checkRepack(set, missing, checkInput(this.#standing, found, new Set(names)));
   }
 
   #sickContext(): SickContext {
     const { context, names, plan } = this.#input;
-    return { context, names, leaving: [...plan.unneeded.keys(), ...this.#busyNodes()] };
+    return { context, names, leaving: [...plan.unneeded.keys(), ...busyNodes(this.#standing)] };
   }
 
   /** Begins what holds of the sick nodes, and notes why the others are not replaced. */
@@ -255,86 +211,17 @@ class RepackSteps {
     this.#begun.push(repack);
   }
 
+  /** Begins the first set that holds by itself and saves enough for its moves. */
   *searchIfDue(): SlicedWork<void> {
-    const { search } = this.#memory;
-    const { context } = this.#input;
-    if (search !== undefined && this.#nowMs - search.atMs < this.#rules.searchEveryMs) return;
-    if (!repacksAny(context.groups.values(), context.policy)) return;
-    const later = this.#reasonToWait() ?? (this.#hourLeft() < 1 ? this.#hourIsUsed() : undefined);
-    const result = later === undefined ? yield* this.#search() : { why: later, saved: undefined };
+    const next = yield* findNextRepack(this.#standing);
+    if (next === undefined) return;
+    const { begins, ...result } = next;
+    if (begins !== undefined) this.#begin(begins);
     this.#memory = { ...this.#memory, search: { atMs: this.#nowMs, ...result } };
   }
 
-  /** Begins the first set that holds by itself and saves enough for its moves. Returns why there is none. */
-  *#search(): SlicedWork<Pick<RepackLook, 'why' | 'saved'>> {
-    const { context, plan } = this.#input;
-    const found = yield* findRepackCandidates(context);
-    const input = this.#checkInput(found, new Set());
-    const busy = this.#busyGroups();
-    const open = [...context.groups.values()].filter((group) => !busy.has(group.id) && reasonAgainstRepack(group, context) === undefined);
-    const { budgets } = remainingAllowance(context);
-    const spent = open.map(({ id: group }) => ({ group, why: budgets.shortage([{ group, cause: 'repacked' }]) }));
-    // guard: no repack begins while a budget of removals leaves no node of its pool
-    const free = new Set(spent.flatMap(({ group, why }) => (why === undefined ? [group] : [])));
-    const candidates = [...input.candidates.values()].filter(
-      ({ node, group }) =>
-        !plan.unneeded.has(node.name) && (this.#memory.closures.get(node.name)?.untilMs ?? 0) <= this.#nowMs && free.has(group.id),
-    );
-    if (candidates.length === 0) {
-      const why = spent.find((each) => each.why !== undefined)?.why ?? 'no node of a pool that is repacked may be removed now';
-      return { why, saved: NOTHING_SAVED };
-    }
-    const pools = input.pools.filter(({ group }) => open.some(({ id }) => id === group.id));
-    const mostAtOnce = Math.min(this.#rules.maxNodesAtOnce, this.#hourLeft());
-    const { sets } = yield* searchRepacks({ context, candidates, pools, closed: input.closed, mostAtOnce });
-    const saved = sets.reduce((sum, set) => sumOf(sum, set.saved), NOTHING_SAVED);
-    let best: RepackSet | undefined;
-    for (const set of sets) {
-      const checked = yield* checkRepack(set, set.add?.nodes ?? 0, { ...input, pools });
-      if ('why' in checked) continue;
-      // guard: a set that saves too little for what it moves is not repacked
-      if (checked.set.score >= this.#rules.minScore) {
-        this.#begin(checked.set);
-        return { why: undefined, saved };
-      }
-      if (best === undefined || checked.set.score > best.score) best = checked.set;
-    }
-    return { why: best === undefined ? 'no set of nodes that saves something was found' : scoreTooLow(best, this.#rules), saved };
-  }
-
-  /** Why no repack takes a step now. undefined: nothing is against it. */
-  #reasonToWait(set?: RepackSet): string | undefined {
-    const { context, plan, podsWait } = this.#input;
-    if (set !== undefined && isForSickNodes(set)) return sickSetWaits(set, plan.inhibited, context);
-    if (plan.inhibited !== undefined) return plan.inhibited;
-    // guard: no repack takes a step while pods are pending
-    if (podsWait) return 'pods are pending';
-    const [coming] = inFlightByGroup(context.state).keys();
-    return coming === undefined ? undefined : `nodes of pool ${coming} are on their way`;
-  }
-
-  #hourLeft(): number {
-    const promised = this.#running.filter(({ stage }) => stage !== 'draining').reduce((sum, { set }) => sum + set.remove.length, 0);
-    // guard: repacks remove no more nodes within an hour than they may
-    return Math.max(0, this.#rules.maxNodesPerHour - this.#memory.begunMs.length - promised);
-  }
-
-  #hourlyRefusal(set: RepackSet): string | undefined {
-    return this.#hourLeft() < set.remove.length ? this.#hourIsUsed() : undefined;
-  }
-
-  #hourIsUsed(): string {
-    return `repacks began to remove ${this.#memory.begunMs.length} nodes within an hour, of ${this.#rules.maxNodesPerHour}`;
-  }
-
-  #busyGroups(): ReadonlySet<NodeGroupId> {
-    return new Set(
-      this.#running.flatMap(({ set }) => [...set.remove.map(({ group }) => group), ...(set.add === undefined ? [] : [set.add.group])]),
-    );
-  }
-
-  #busyNodes(): readonly NodeName[] {
-    return [...this.#running, ...this.#input.context.state.repacks.running].flatMap(({ set }) => set.remove.map(({ node }) => node));
+  get #standing(): RepackStanding {
+    return { ...this.#input, rules: this.#rules, memory: this.#memory, running: this.#running };
   }
 
   #group(id: NodeGroupId): NodeGroup | undefined {
