@@ -143,12 +143,12 @@ class AzureAdapter implements AzureNodeGroups {
 
   async deleteInstances(request: DeleteRequest, signal: AbortSignal): Promise<DeleteOutcome> {
     const { gate, writes } = this.#rooms;
-    const areFailed = request.instances.every((key) => request.failed?.has(key) === true);
+    const areFailed = request.instances.every((key) => request.failed.has(key));
     // guard: no deletion is sent into a pause
     const group = gate.writableGroup(request.group, areFailed ? 'give-back' : 'removal');
     if (typeof group === 'string') return { kind: 'refused', group: request.group, reason: group };
     const plain = group.kind === 'vms-pool' ? stopMachines : stopOrDelete;
-    const remove = request.reimages === true ? reimageInstance : plain;
+    const remove = request.reimages ? reimageInstance : plain;
     const outcome = await remove(writes, group, request, this.#untilClosed(signal));
     gate.recordOutcome(group, outcome);
     return outcome;

@@ -4,6 +4,7 @@ import { cacheHooks } from '../../src/azure/view/cache-metrics.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { meet, type Meeting } from '../azure/meeting.ts';
+import { PLAIN_DELETE } from '../../src/domain/ports/cloud.ts';
 import { valueOf } from '../loop/support.ts';
 
 const agent = (m: Meeting, id: string) => m.azure.agentStatus().find((one) => one.id === id);
@@ -27,7 +28,7 @@ describe('the report of an agent', () => {
     await m.pass(600_000);
     const { id, instances = [] } = m.group('general');
     const one = instances.slice(0, 1).map(({ key }) => key);
-    const outcome = await m.drive(m.azure.deleteInstances({ group: id, instances: one, allowBelowMin: false }, m.signal));
+    const outcome = await m.drive(m.azure.deleteInstances({ ...PLAIN_DELETE, group: id, instances: one, allowBelowMin: false }, m.signal));
     expect(outcome).toMatchObject({ kind: 'accepted' });
     const told = m.azure.agentStatus().filter(({ fences }) => fences?.some(({ group }) => group === 'existence') === true);
     expect(told.map((each) => each.id)).toEqual([expect.stringMatching(/^instances\/.*general/)]);

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { NodeGroupId } from '../../src/domain/ids.ts';
 import { schedulesOf } from '../support/schedules.ts';
+import { PLAIN_DELETE } from '../../src/domain/ports/cloud.ts';
 import { LOOP_MS, meet, SPEC, type Meeting, type MeetingPlace } from '../azure/meeting.ts';
 
 const MINUTE = 60_000;
@@ -75,7 +76,7 @@ describe("AKS's count of a pool whose scale set was written", () => {
     await live(m, 15 * MINUTE);
     const group = m.group('general');
     const keys = (group.instances ?? []).slice(0, 2).map(({ key }) => key);
-    await m.drive(m.azure.deleteInstances({ group: group.id, instances: keys, allowBelowMin: false }, m.signal));
+    await m.drive(m.azure.deleteInstances({ ...PLAIN_DELETE, group: group.id, instances: keys, allowBelowMin: false }, m.signal));
     await live(m, 20 * MINUTE);
     expect(counts(m)).toEqual([2, 2]);
     expect(m.violations.list()).toEqual([]);
@@ -155,7 +156,7 @@ describe('while AKS brings its count in step', () => {
     const group = m.group('general');
     const keys = (group.instances ?? []).slice(0, 1).map(({ key }) => key);
     const sync = m.azure.syncCounts?.(NONE, m.signal);
-    const removal = m.azure.deleteInstances({ group: group.id, instances: keys, allowBelowMin: false }, m.signal);
+    const removal = m.azure.deleteInstances({ ...PLAIN_DELETE, group: group.id, instances: keys, allowBelowMin: false }, m.signal);
     await m.drive(Promise.resolve(sync));
     await m.pass(5 * MINUTE);
     expect(writes(m)).toEqual(['{name} 200 if-match', '{pool} 200 if-match']);
@@ -169,7 +170,7 @@ describe('while AKS brings its count in step', () => {
     const group = m.group('general');
     const [key] = (group.instances ?? []).map((each) => each.key);
     if (key === undefined) throw new Error('no instance');
-    const removal = m.azure.deleteInstances({ group: group.id, instances: [key], allowBelowMin: false }, m.signal);
+    const removal = m.azure.deleteInstances({ ...PLAIN_DELETE, group: group.id, instances: [key], allowBelowMin: false }, m.signal);
     await m.pass(2 * MINUTE);
     expect(writes(m).filter((write) => write.startsWith('delete'))).toEqual([]);
     expect(await m.drive(removal)).toMatchObject({ kind: 'accepted' });

@@ -8,6 +8,7 @@ import { seededRandom } from '../../src/lib/random.ts';
 import { aCluster, aNode, START_MS } from '../support/builders.ts';
 import { schedulesOf } from '../support/schedules.ts';
 import { meet, SPEC, type Meeting } from '../azure/meeting.ts';
+import { PLAIN_DELETE } from '../../src/domain/ports/cloud.ts';
 import type { PoolSpec, WorldSpec } from '../../world/simulator/base/world-spec.ts';
 
 const MINUTE = 60_000;
@@ -56,7 +57,9 @@ const runningKeys = (m: Meeting, count: number): readonly InstanceKey[] =>
 function stop(m: Meeting, count: number): Promise<DeleteOutcome> {
   const group = m.group('general');
   const instances = runningKeys(m, count);
-  return m.drive(m.azure.deleteInstances({ group: group.id, instances, mayStop: new Set(instances), allowBelowMin: false }, m.signal));
+  return m.drive(
+    m.azure.deleteInstances({ ...PLAIN_DELETE, group: group.id, instances, mayStop: new Set(instances), allowBelowMin: false }, m.signal),
+  );
 }
 
 describe('instances of a pool that deallocates', () => {
@@ -138,7 +141,9 @@ describe('instances of a pool that deallocates', () => {
   it('that do not work are deleted', async () => {
     const m = await started();
     const group = m.group('general');
-    await m.drive(m.azure.deleteInstances({ group: group.id, instances: runningKeys(m, 1), allowBelowMin: false }, m.signal));
+    await m.drive(
+      m.azure.deleteInstances({ ...PLAIN_DELETE, group: group.id, instances: runningKeys(m, 1), allowBelowMin: false }, m.signal),
+    );
     await m.pass(3 * MINUTE);
     expect([inAzure(m), writes(m)]).toEqual([{ capacity: 3, running: 3, stopped: 0 }, ['delete']]);
   });
@@ -218,7 +223,7 @@ describe('a removal of more than may be stopped', () => {
     const remove = (key: InstanceKey | undefined) => {
       const instances = key === undefined ? [] : [key];
       return m.azure.deleteInstances(
-        { group: m.group('general').id, instances, mayStop: new Set(instances), allowBelowMin: false },
+        { ...PLAIN_DELETE, group: m.group('general').id, instances, mayStop: new Set(instances), allowBelowMin: false },
         m.signal,
       );
     };

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { AzureOptions } from '../../src/azure/arm/options.ts';
 import { instanceKey, nodeGroupId, type InstanceKey } from '../../src/domain/ids.ts';
 import { NODE_GROUP, refusal, SUBSCRIPTION, type ScriptedSet } from '../azure/scripted-arm.ts';
+import { PLAIN_DELETE } from '../../src/domain/ports/cloud.ts';
 import { rig, USER_POOL, type Rig } from '../azure/rig.ts';
 
 async function started(capacity: number, rest: Partial<AzureOptions> = {}): Promise<{ r: Rig; set: ScriptedSet }> {
@@ -16,7 +17,7 @@ function key(id: string | number): InstanceKey {
 }
 
 function remove(r: Rig, ids: readonly (string | number)[], allowBelowMin = false) {
-  return r.azure.deleteInstances({ group: nodeGroupId(USER_POOL), instances: ids.map(key), allowBelowMin }, r.signal);
+  return r.azure.deleteInstances({ ...PLAIN_DELETE, group: nodeGroupId(USER_POOL), instances: ids.map(key), allowBelowMin }, r.signal);
 }
 
 function posts(r: Rig) {
@@ -129,6 +130,7 @@ describe('azure: deleting machines', () => {
     };
     if (when === 'before the read') change();
     const request = {
+      ...PLAIN_DELETE,
       group: nodeGroupId(USER_POOL),
       instances: ids.map(key),
       allowBelowMin: true,
@@ -208,7 +210,7 @@ describe('azure: deleting machines', () => {
     { name: 'another resource group, with an id of its own', id: `${SUBSCRIPTION}|other-group|vm||${USER_POOL}-vm1` },
   ])('an id of $name is refused without a call, although the names are ours', async ({ id }) => {
     const { r } = await started(3);
-    const request = { group: nodeGroupId(USER_POOL), instances: [instanceKey(id.toLowerCase())], allowBelowMin: false };
+    const request = { ...PLAIN_DELETE, group: nodeGroupId(USER_POOL), instances: [instanceKey(id.toLowerCase())], allowBelowMin: false };
     r.arm.requests.length = 0;
     expect(await r.azure.deleteInstances(request, r.signal)).toMatchObject({
       kind: 'refused',
@@ -227,7 +229,7 @@ describe('azure: deleting machines', () => {
     r.arm.addSet(USER_POOL, 2);
     r.arm.addSet('other', 2);
     await r.azure.start(r.signal);
-    const request = { group: nodeGroupId('other'), instances: [key(0)], allowBelowMin: false };
+    const request = { ...PLAIN_DELETE, group: nodeGroupId('other'), instances: [key(0)], allowBelowMin: false };
     expect(await r.azure.deleteInstances(request, r.signal)).toMatchObject({
       kind: 'refused',
       reason: expect.stringMatching(/does not belong/),
@@ -243,7 +245,7 @@ describe('azure: deleting machines', () => {
       seen.push(`${instances.length} after ${r.arm.requests.length} requests`);
       return new Map([[key(1), 'a pod came']]);
     };
-    const request = { group: nodeGroupId(USER_POOL), instances: [key(1), key(3)], allowBelowMin: false, objections };
+    const request = { ...PLAIN_DELETE, group: nodeGroupId(USER_POOL), instances: [key(1), key(3)], allowBelowMin: false, objections };
     expect(await r.azure.deleteInstances(request, r.signal)).toEqual({ kind: 'accepted', group: USER_POOL, instances: [key(3)] });
     expect(posts(r).map(({ body }) => body)).toEqual([{ instanceIds: ['3'] }]);
     const before = r.arm.requests.findIndex(({ method }) => method === 'POST');
@@ -254,7 +256,7 @@ describe('azure: deleting machines', () => {
   it('nothing is sent if the last look spares everything, and the size is as before', async () => {
     const { r } = await started(5);
     const objections = async () => new Map([[key(1), 'a pod came']]);
-    const request = { group: nodeGroupId(USER_POOL), instances: [key(1)], allowBelowMin: false, objections };
+    const request = { ...PLAIN_DELETE, group: nodeGroupId(USER_POOL), instances: [key(1)], allowBelowMin: false, objections };
     expect(await r.azure.deleteInstances(request, r.signal)).toEqual({ kind: 'refused', group: USER_POOL, reason: 'a pod came' });
     expect(posts(r)).toHaveLength(0);
     expect(r.group(USER_POOL).target).toMatchObject({ value: 5, confirmed: true });
@@ -358,7 +360,7 @@ describe('azure: deleting machines', () => {
     expect(await remove(r, [77])).toMatchObject({ kind: 'accepted' });
     const stranger = instanceKey(`${SUBSCRIPTION}|${NODE_GROUP}|vmss|other|0`.toLowerCase());
     const outcome = await r.azure.deleteInstances(
-      { group: nodeGroupId(USER_POOL), instances: [key(1), stranger], allowBelowMin: false },
+      { ...PLAIN_DELETE, group: nodeGroupId(USER_POOL), instances: [key(1), stranger], allowBelowMin: false },
       r.signal,
     );
     expect(outcome).toMatchObject({ kind: 'refused', reason: expect.stringContaining('does not belong') });
@@ -430,7 +432,10 @@ describe('azure: deleting machines', () => {
   it('a preempted delete is not sent again by a process that has given its work up', async () => {
     const { r } = await started(4);
     const work = new AbortController();
-    await r.azure.deleteInstances({ group: nodeGroupId(USER_POOL), instances: [key(1)], allowBelowMin: false }, work.signal);
+    await r.azure.deleteInstances(
+      { ...PLAIN_DELETE, group: nodeGroupId(USER_POOL), instances: [key(1)], allowBelowMin: false },
+      work.signal,
+    );
     work.abort();
     r.arm.operations.set('op-1', { status: 'Canceled', error: { code: 'OperationPreempted', message: 'm' } });
     await r.pass(13_000);

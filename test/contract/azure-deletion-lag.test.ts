@@ -1,6 +1,7 @@
 /** Growth while Azure still counts instances whose deletion it has accepted (azure-wire 4.5, fault 33). */
 import { describe, expect, it } from 'vitest';
 import type { AzureOptions } from '../../src/azure/arm/options.ts';
+import { PLAIN_DELETE } from '../../src/domain/ports/cloud.ts';
 import { meet, SPEC, type Meeting } from '../azure/meeting.ts';
 
 const MINUTE = 60_000;
@@ -24,7 +25,9 @@ async function deleting(rest: Partial<AzureOptions> = {}, max = 10): Promise<Mee
   const m = await meet(rest, spec(max), KNOBS);
   const group = m.group('general');
   const keys = (group.instances ?? []).slice(0, 2).map(({ key }) => key);
-  expect(await m.azure.deleteInstances({ group: group.id, instances: keys, allowBelowMin: false }, m.signal)).toMatchObject({
+  expect(
+    await m.azure.deleteInstances({ ...PLAIN_DELETE, group: group.id, instances: keys, allowBelowMin: false }, m.signal),
+  ).toMatchObject({
     kind: 'accepted',
   });
   await m.pass(5_000);

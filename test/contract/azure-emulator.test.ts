@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { nodeGroupId } from '../../src/domain/ids.ts';
 import { meet, SPEC } from '../azure/meeting.ts';
 import { EXTENSIONS_MS } from '../../world/simulator/arm/compute/instance-document.ts';
+import { PLAIN_DELETE } from '../../src/domain/ports/cloud.ts';
 import { aCluster, aNode } from '../support/builders.ts';
 
 describe('azure adapter and emulator', () => {
@@ -140,7 +141,9 @@ describe('azure adapter and emulator', () => {
     await m.pass(240_000);
     const group = m.group('general');
     const victims = (group.instances ?? []).slice(2).map(({ key }) => key);
-    expect(await m.azure.deleteInstances({ group: group.id, instances: victims, allowBelowMin: false }, m.signal)).toMatchObject({
+    expect(
+      await m.azure.deleteInstances({ ...PLAIN_DELETE, group: group.id, instances: victims, allowBelowMin: false }, m.signal),
+    ).toMatchObject({
       kind: 'accepted',
     });
     expect(m.group('general').target).toMatchObject({ value: 2 });
@@ -149,7 +152,9 @@ describe('azure adapter and emulator', () => {
     expect(m.group('general').target).toMatchObject({ value: 2, confirmed: true });
     expect(m.events.at(-1)).toMatchObject({ kind: 'delete-succeeded', instances: victims });
     const below = (m.group('general').instances ?? []).map(({ key }) => key);
-    expect(await m.azure.deleteInstances({ group: group.id, instances: below, allowBelowMin: false }, m.signal)).toMatchObject({
+    expect(
+      await m.azure.deleteInstances({ ...PLAIN_DELETE, group: group.id, instances: below, allowBelowMin: false }, m.signal),
+    ).toMatchObject({
       kind: 'refused',
     });
     expect(m.violations.list()).toEqual([]);

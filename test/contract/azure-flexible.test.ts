@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { WorldSpec } from '../../world/simulator/base/world-spec.ts';
 import { meet, SPEC, type Meeting } from '../azure/meeting.ts';
+import { PLAIN_DELETE } from '../../src/domain/ports/cloud.ts';
 import { aCluster, aNode } from '../support/builders.ts';
 
 const FLEXIBLE: WorldSpec = {
@@ -65,7 +66,9 @@ describe('a Flexible scale set', () => {
     const [victim, survivor] = instances.map(({ key }) => key);
     if (victim === undefined || survivor === undefined) throw new Error('two machines were meant to be there');
     const before = m.arm.control.journal().length;
-    expect(await m.azure.deleteInstances({ group: id, instances: [victim], allowBelowMin: false }, m.signal)).toMatchObject({
+    expect(
+      await m.azure.deleteInstances({ ...PLAIN_DELETE, group: id, instances: [victim], allowBelowMin: false }, m.signal),
+    ).toMatchObject({
       kind: 'accepted',
     });
     expect(
@@ -78,7 +81,9 @@ describe('a Flexible scale set', () => {
     expect(m.group('flex').instances?.map(({ key }) => key)).toEqual([survivor]);
     expect(m.group('flex').target).toMatchObject({ value: 1, confirmed: true });
     expect(m.events.at(-1)).toMatchObject({ kind: 'delete-succeeded', instances: [victim] });
-    expect(await m.azure.deleteInstances({ group: id, instances: [survivor], allowBelowMin: false }, m.signal)).toMatchObject({
+    expect(
+      await m.azure.deleteInstances({ ...PLAIN_DELETE, group: id, instances: [survivor], allowBelowMin: false }, m.signal),
+    ).toMatchObject({
       kind: 'refused',
       reason: expect.stringContaining('minimum'),
     });

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Json } from '../../world/simulator/arm/http/json.ts';
 import { meet, type Meeting } from '../azure/meeting.ts';
+import { PLAIN_DELETE } from '../../src/domain/ports/cloud.ts';
 import { SMALL, stage, vmsPool, vmsWorld, type Stage } from './vms-pools-support.ts';
 
 interface Document {
@@ -80,7 +81,7 @@ describe('a read of one instance', () => {
     if (one === undefined) throw new Error('the pool has an instance');
     const other = `${COMPUTE}/virtualMachineScaleSets/other/virtualMachines/0`;
     answerWith(m, '**/virtualMachineScaleSets/*general*/virtualMachines/0', { id: other, properties: { provisioningState: 'Succeeded' } });
-    const outcome = await m.azure.deleteInstances({ group: id, instances: [one.key], allowBelowMin: true }, m.signal);
+    const outcome = await m.azure.deleteInstances({ ...PLAIN_DELETE, group: id, instances: [one.key], allowBelowMin: true }, m.signal);
     expect(outcome).toMatchObject({ kind: 'failed', error: { message: expect.stringContaining('Azure returned') } });
     expect(await skipped(m)).toEqual([1, 1]);
     expect(m.arm.control.journal().filter(({ path }) => path.endsWith('/delete'))).toEqual([]);

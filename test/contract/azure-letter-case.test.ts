@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { InstanceKey } from '../../src/domain/ids.ts';
 import type { PoolSpec, WorldSpec } from '../../world/simulator/base/world-spec.ts';
 import { meet, SPEC } from '../azure/meeting.ts';
+import { PLAIN_DELETE } from '../../src/domain/ports/cloud.ts';
 import { aCluster, aNode } from '../support/builders.ts';
 
 const KINDS = ['vmss-uniform', 'vmss-flexible', 'vms-pool'] as const;
@@ -54,7 +55,7 @@ describe.each(KINDS)('ids of a %s', (kind) => {
       const [victim] = nodes;
       const key = view.instanceOfNode.get(victim?.name ?? '') as InstanceKey;
       const deleted = await m.drive(
-        m.azure.deleteInstances({ group: group?.id as never, instances: [key], allowBelowMin: false }, m.signal),
+        m.azure.deleteInstances({ ...PLAIN_DELETE, group: group?.id as never, instances: [key], allowBelowMin: false }, m.signal),
       );
       expect(deleted).toMatchObject({ kind: 'accepted', instances: [key] });
       await m.pass(120_000);

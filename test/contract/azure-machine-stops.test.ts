@@ -7,6 +7,7 @@ import type { AzureOptions } from '../../src/azure/arm/options.ts';
 import { seededRandom } from '../../src/lib/random.ts';
 import { meet, SPEC, type Meeting } from '../azure/meeting.ts';
 import { SMALL, SMALL_GROUP, stage, vmsPool, vmsWorld } from './vms-pools-support.ts';
+import { PLAIN_DELETE } from '../../src/domain/ports/cloud.ts';
 import type { MachineStops, PoolSpec } from '../../world/simulator/base/world-spec.ts';
 
 const MINUTE = 60_000;
@@ -68,7 +69,12 @@ const running = (m: Meeting, count: number): readonly InstanceKey[] =>
 
 function remove(m: Meeting, count: number): Promise<DeleteOutcome> {
   const instances = running(m, count);
-  return m.drive(m.azure.deleteInstances({ group: group(m).id, instances, mayStop: new Set(instances), allowBelowMin: false }, m.signal));
+  return m.drive(
+    m.azure.deleteInstances(
+      { ...PLAIN_DELETE, group: group(m).id, instances, mayStop: new Set(instances), allowBelowMin: false },
+      m.signal,
+    ),
+  );
 }
 
 const increase = (m: Meeting, by: number): Promise<AnsweredIncrease> => m.drive(m.increase(group(m), by));
@@ -122,7 +128,9 @@ describe('machines that are removed from a pool that deallocates', () => {
     const instances = running(m, 1);
     const refused = { kind: 'refused', reason: expect.stringContaining('includes stopped machines is not known') };
     expect(await m.drive(m.azure.increase({ group: id, from: 4, version: '', to: 5 }, m.signal))).toMatchObject(refused);
-    expect(await m.drive(m.azure.deleteInstances({ group: id, instances, allowBelowMin: true }, m.signal))).toMatchObject(refused);
+    expect(await m.drive(m.azure.deleteInstances({ ...PLAIN_DELETE, group: id, instances, allowBelowMin: true }, m.signal))).toMatchObject(
+      refused,
+    );
     expect(writes(m)).toEqual(['deleteMachines']);
   });
 

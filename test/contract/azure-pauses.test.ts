@@ -4,6 +4,7 @@ import { instanceKey, nodeGroupId } from '../../src/domain/ids.ts';
 import { NO_PAUSES, type PauseDirection, type Pauses } from '../../src/domain/ports/pauses.ts';
 import { NODE_GROUP, SUBSCRIPTION, type ScriptedSet } from '../azure/scripted-arm.ts';
 import { rig, USER_POOL, type Rig } from '../azure/rig.ts';
+import { PLAIN_DELETE } from '../../src/domain/ports/cloud.ts';
 import { START_MS } from '../support/builders.ts';
 
 const HOUR = 3_600_000;
@@ -28,7 +29,7 @@ async function started(): Promise<{ readonly r: Rig; readonly set: ScriptedSet; 
 
 const remove = (r: Rig) => {
   const instances = [instanceKey(`${SUBSCRIPTION}|${NODE_GROUP}|vmss|${USER_POOL}|1`.toLowerCase())];
-  return r.azure.deleteInstances({ group: nodeGroupId(USER_POOL), instances, allowBelowMin: false }, r.signal);
+  return r.azure.deleteInstances({ ...PLAIN_DELETE, group: nodeGroupId(USER_POOL), instances, allowBelowMin: false }, r.signal);
 };
 const sent = ({ arm }: Rig): number => arm.requests.filter(({ method, path }) => method !== 'GET' && !path.includes('oauth2')).length;
 const reason = expect.stringMatching(/paused until .* by ann: upgrade/);

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { InstanceKey } from '../../src/domain/ids.ts';
 import type { DeleteOutcome } from '../../src/domain/outcome.ts';
-import type { DeleteRequest } from '../../src/domain/ports/cloud.ts';
+import { PLAIN_DELETE, type DeleteRequest } from '../../src/domain/ports/cloud.ts';
 import { meet, SPEC, type Meeting } from '../azure/meeting.ts';
 import type { PoolSpec } from '../../world/simulator/base/world-spec.ts';
 
@@ -27,7 +27,13 @@ const posts = (m: Meeting): readonly string[] =>
     .map(({ path }) => path.replace(/^.*virtualMachineScaleSets\/[^/]*\//, ''));
 
 function reimage(m: Meeting, count = 1, more: Partial<DeleteRequest> = {}): Promise<DeleteOutcome> {
-  const request = { group: m.group('general').id, instances: keysOf(m).slice(0, count), allowBelowMin: false, reimages: true as const };
+  const request = {
+    ...PLAIN_DELETE,
+    group: m.group('general').id,
+    instances: keysOf(m).slice(0, count),
+    allowBelowMin: false,
+    reimages: true as const,
+  };
   return m.drive(m.azure.deleteInstances({ ...request, ...more }, m.signal));
 }
 

@@ -6,6 +6,7 @@ import { localTimeAt, timeText } from '../../src/domain/schedules/local-time.ts'
 import { NODE_GROUP, SUBSCRIPTION } from '../azure/scripted-arm.ts';
 import { rig, USER_POOL, type Rig } from '../azure/rig.ts';
 import { START_MS } from '../support/builders.ts';
+import { PLAIN_DELETE } from '../../src/domain/ports/cloud.ts';
 import { schedulesOf } from '../support/schedules.ts';
 
 const MINUTE = 60_000;
@@ -21,7 +22,10 @@ async function started(rules: string, size = 5): Promise<Rig> {
 
 const remove = (r: Rig, objections?: () => Promise<ReadonlyMap<never, string>>) => {
   const instances = [instanceKey(`${SUBSCRIPTION}|${NODE_GROUP}|vmss|${USER_POOL}|1`.toLowerCase())];
-  return r.azure.deleteInstances({ group: nodeGroupId(USER_POOL), instances, allowBelowMin: false, ...defined({ objections }) }, r.signal);
+  return r.azure.deleteInstances(
+    { ...PLAIN_DELETE, group: nodeGroupId(USER_POOL), instances, allowBelowMin: false, ...defined({ objections }) },
+    r.signal,
+  );
 };
 const sent = ({ arm }: Rig): number => arm.requests.filter(({ method, path }) => method !== 'GET' && !path.includes('oauth2')).length;
 const SELECTION = { nodeGroups: [{ name: USER_POOL, min: 1, max: 10 }], discovery: [] };

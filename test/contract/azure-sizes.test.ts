@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { AzureOptions } from '../../src/azure/arm/options.ts';
 import { instanceKey, nodeGroupId } from '../../src/domain/ids.ts';
 import { NODE_GROUP, refusal, SUBSCRIPTION, type ArmReply, type ArmRequest, type ScriptedSet } from '../azure/scripted-arm.ts';
+import { PLAIN_DELETE } from '../../src/domain/ports/cloud.ts';
 import { rig, USER_POOL, type Rig } from '../azure/rig.ts';
 
 interface Started {
@@ -111,7 +112,10 @@ describe('azure: a size that cannot be true', () => {
     await r.azure.start(r.signal);
     const sizes: unknown[] = [];
     for (const id of [0, 1]) {
-      await r.azure.deleteInstances({ group: nodeGroupId(USER_POOL), instances: [keyOf(id)], allowBelowMin: true }, r.signal);
+      await r.azure.deleteInstances(
+        { ...PLAIN_DELETE, group: nodeGroupId(USER_POOL), instances: [keyOf(id)], allowBelowMin: true },
+        r.signal,
+      );
       const { target } = r.group(USER_POOL);
       sizes.push(target.known && target.value);
     }
@@ -132,7 +136,7 @@ describe('azure: a size that cannot be true', () => {
       r.arm.setCapacity(set, 3);
       return reply;
     };
-    await r.azure.deleteInstances({ group: nodeGroupId(USER_POOL), instances: [keyOf(2)], allowBelowMin: true }, r.signal);
+    await r.azure.deleteInstances({ ...PLAIN_DELETE, group: nodeGroupId(USER_POOL), instances: [keyOf(2)], allowBelowMin: true }, r.signal);
     const marked = r.group(USER_POOL).instances?.find(({ key }) => key === keyOf(2));
     expect(marked?.state).toBe('deleting');
     set.machines.delete('2');

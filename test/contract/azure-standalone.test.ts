@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { nodeGroupId } from '../../src/domain/ids.ts';
 import { aCluster, aNode } from '../support/builders.ts';
 import { NODE_GROUP, SUBSCRIPTION } from '../azure/scripted-arm.ts';
+import { PLAIN_DELETE } from '../../src/domain/ports/cloud.ts';
 import { rig, USER_POOL, type Rig } from '../azure/rig.ts';
 
 const SIZE = 'Standard_D4s_v5';
@@ -98,7 +99,10 @@ describe('machines that stand alone', () => {
     const written = await Promise.all([
       r.azure.increase({ group: nodeGroupId(POOL), from: 4, version: '', to: 6 }, r.signal),
       ...[own, others].map((key) =>
-        r.azure.deleteInstances({ group: nodeGroupId(POOL), instances: key === undefined ? [] : [key], allowBelowMin: false }, r.signal),
+        r.azure.deleteInstances(
+          { ...PLAIN_DELETE, group: nodeGroupId(POOL), instances: key === undefined ? [] : [key], allowBelowMin: false },
+          r.signal,
+        ),
       ),
     ]);
     expect(written.map(({ kind }) => kind).filter((kind) => kind === 'accepted')).toEqual([]);
@@ -110,7 +114,7 @@ describe('machines that stand alone', () => {
     const own = r.group(POOL).instances?.find(({ instanceId }) => instanceId === LINUX)?.key;
     expect(own).toBeDefined();
     expect(r.group(POOL).template).toBeUndefined();
-    const removal = { group: nodeGroupId(POOL), instances: own === undefined ? [] : [own], allowBelowMin: true };
+    const removal = { ...PLAIN_DELETE, group: nodeGroupId(POOL), instances: own === undefined ? [] : [own], allowBelowMin: true };
     const outcome = await r.azure.deleteInstances(removal, r.signal);
     expect(outcome).toMatchObject({ kind: 'failed', error: { message: expect.stringMatching(/needed to write agent pools/) } });
     expect(names(r)).toContain(LINUX);

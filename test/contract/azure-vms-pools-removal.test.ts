@@ -1,6 +1,7 @@
 /** Machines of agent pools of type VirtualMachines are removed by name, through AKS. */
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../world/simulator/arm/http/json.ts';
+import { PLAIN_DELETE } from '../../src/domain/ports/cloud.ts';
 import { answerPool, LARGE, LARGE_GROUP, SMALL, SMALL_GROUP, stage, TWO_SIZES, vmsPool, vmsWorld } from './vms-pools-support.ts';
 
 const ANOTHER_VM = '00000000-0000-0000-0000-00000000000a';
@@ -107,7 +108,13 @@ describe('removing machines of a VMs pool', () => {
     const { id, instances: [planned] = [] } = s.group(SMALL_GROUP);
     if (planned === undefined) throw new Error('no instance');
     expect(planned.uid).toMatch(/^[0-9a-f-]{36}$/);
-    const request = { group: id, instances: [planned.key], allowBelowMin: false, uids: new Map([[planned.key, ANOTHER_VM]]) };
+    const request = {
+      ...PLAIN_DELETE,
+      group: id,
+      instances: [planned.key],
+      allowBelowMin: false,
+      uids: new Map([[planned.key, ANOTHER_VM]]),
+    };
     for (let attempt = 0; attempt < 2; attempt++)
       expect(await s.drive(s.azure.deleteInstances(request, s.signal))).toMatchObject({
         kind: 'refused',

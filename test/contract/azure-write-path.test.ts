@@ -1,6 +1,7 @@
 /** Scale sets that are written through the agent pools of AKS. */
 import { describe, expect, it } from 'vitest';
 import { meet, SPEC, type Meeting } from '../azure/meeting.ts';
+import { PLAIN_DELETE } from '../../src/domain/ports/cloud.ts';
 import { stage } from './vms-pools-support.ts';
 
 const through = { writePath: 'agentPool' as const };
@@ -96,7 +97,10 @@ describe('writing through AKS', () => {
     const group = m.group('general');
     const [, second, third] = (group.instances ?? []).map(({ key }) => key);
     if (second === undefined || third === undefined) throw new Error('no machines');
-    const removal = m.azure.deleteInstances({ group: group.id, instances: [second, third], allowBelowMin: false }, m.signal);
+    const removal = m.azure.deleteInstances(
+      { ...PLAIN_DELETE, group: group.id, instances: [second, third], allowBelowMin: false },
+      m.signal,
+    );
     await pass(m, removal);
     expect(await removal).toMatchObject({ kind: 'accepted' });
     await m.pass(400_000);
@@ -115,7 +119,10 @@ describe('writing through AKS', () => {
     await m.pass(20_000);
     const [first] = m.group('general').instances ?? [];
     if (first === undefined) throw new Error('no machine');
-    const removal = m.azure.deleteInstances({ group: m.group('general').id, instances: [first.key], allowBelowMin: false }, m.signal);
+    const removal = m.azure.deleteInstances(
+      { ...PLAIN_DELETE, group: m.group('general').id, instances: [first.key], allowBelowMin: false },
+      m.signal,
+    );
     await pass(m, removal);
     expect(await removal).toMatchObject({ kind: 'accepted' });
     expect(writes(m)).toEqual(['PUT {pool} 200 if-match', 'POST deleteMachines 202']);

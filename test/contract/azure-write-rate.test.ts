@@ -1,6 +1,7 @@
 /** A scale set is not written more often than Azure allows, whatever the demand. */
 import { describe, expect, it } from 'vitest';
 import { nodeGroupId } from '../../src/domain/ids.ts';
+import { PLAIN_DELETE } from '../../src/domain/ports/cloud.ts';
 import { rig, USER_POOL } from '../azure/rig.ts';
 
 describe('the rate of writes', () => {
@@ -48,7 +49,7 @@ describe('the rate of writes', () => {
     const remove = (place: number) => {
       if (r === undefined) throw new Error('no rig');
       const instances = keys.slice(place, place + 1);
-      return r.azure.deleteInstances({ group: nodeGroupId(USER_POOL), instances, allowBelowMin: true }, r.signal);
+      return r.azure.deleteInstances({ ...PLAIN_DELETE, group: nodeGroupId(USER_POOL), instances, allowBelowMin: true }, r.signal);
     };
     await r.pass(12_000);
     const removals = [remove(0), remove(1), remove(2)];

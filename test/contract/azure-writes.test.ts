@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { instanceKey, nodeGroupId } from '../../src/domain/ids.ts';
 import type { AzureOptions } from '../../src/azure/arm/options.ts';
 import { NODE_GROUP, refusal, SUBSCRIPTION, type ScriptedSet } from '../azure/scripted-arm.ts';
+import { PLAIN_DELETE } from '../../src/domain/ports/cloud.ts';
 import { rig, USER_POOL, type Rig } from '../azure/rig.ts';
 
 async function started(
@@ -172,7 +173,7 @@ describe('azure: raising a capacity', () => {
     const { r } = await started(3);
     const abort = new AbortController();
     abort.abort();
-    const request = { group: nodeGroupId(USER_POOL), from: 3, version: '"1"', to: 5 };
+    const request = { ...PLAIN_DELETE, group: nodeGroupId(USER_POOL), from: 3, version: '"1"', to: 5 };
     await expect(r.azure.increase(request, abort.signal)).rejects.toMatchObject({ kind: 'cancelled' });
     expect(r.arm.sent('PUT', USER_POOL)).toHaveLength(0);
   });
@@ -272,7 +273,7 @@ describe('azure: the end of an operation', () => {
         return { ...reply, headers: { ...reply.headers, 'azure-asyncoperation': 'https://example.invalid/operations/op-1' } };
       };
       const victim = instanceKey(`${SUBSCRIPTION}|${NODE_GROUP}|vmss|${USER_POOL}|0`.toLowerCase());
-      const request = { group: nodeGroupId(USER_POOL), instances: [victim], allowBelowMin: false };
+      const request = { ...PLAIN_DELETE, group: nodeGroupId(USER_POOL), instances: [victim], allowBelowMin: false };
       set.state = 'Updating';
       const written = method === 'PUT' ? r.increase(USER_POOL, 5) : r.azure.deleteInstances(request, r.signal);
       expect(await written).toMatchObject({ kind: 'accepted' });

@@ -8,6 +8,7 @@ import type { InstanceKey } from '../../src/domain/ids.ts';
 import type { ClusterView } from '../../src/domain/observation.ts';
 import type { JournalEntry } from '../../world/simulator/arm/http/journal.ts';
 import type { PoolSpec, WorldSpec } from '../../world/simulator/base/world-spec.ts';
+import { PLAIN_DELETE } from '../../src/domain/ports/cloud.ts';
 import { meet, type Meeting } from '../azure/meeting.ts';
 
 export const SMALL = 'Standard_D4s_v5';
@@ -72,7 +73,7 @@ export async function stage(spec: WorldSpec, rest: Partial<AzureOptions> = {}): 
         if (key === undefined) throw new Error(`no machine ${place} in ${id}`);
         return key;
       });
-      return azure.deleteInstances({ group: name, instances: meant, allowBelowMin }, signal);
+      return azure.deleteInstances({ ...PLAIN_DELETE, group: name, instances: meant, allowBelowMin }, signal);
     },
     counts: (pool = 'mixed') => arm.control.state().agentPools.find(({ name }) => name === pool)?.sizes ?? {},
     writes: () => arm.control.journal().filter(({ principal, method }) => principal === 'autoscaler' && method !== 'GET'),

@@ -3,7 +3,6 @@
  * (for nodes) below min, an instance that is gone is success.
  */
 import type { SlicedWork } from '../../src/lib/slices.ts';
-import { defined } from '../../src/lib/defined.ts';
 import { AutoscalerError } from '../../src/lib/errors.ts';
 import type { InstanceKey, NodeGroupId } from '../../src/domain/ids.ts';
 import type { Instance, NodeGroup } from '../../src/domain/node-group.ts';
@@ -13,9 +12,12 @@ import type { CloudNodeGroups, DeleteRequest, IncreaseRequest, UnansweredIncreas
 import { aCloud, anInstance, START_MS } from './builders.ts';
 import type { OnCall } from './fake-cluster.ts';
 
+/** What is left of a request after the last look of its caller. */
+type SentDelete = Omit<DeleteRequest, 'objections'>;
+
 export class FakeCloud implements CloudNodeGroups {
   readonly groups = new Map<NodeGroupId, NodeGroup>();
-  readonly deletes: DeleteRequest[] = [];
+  readonly deletes: SentDelete[] = [];
   /** The instances that may be stopped, of each request. */
   readonly stoppable: (readonly InstanceKey[])[] = [];
   readonly increases: IncreaseRequest[] = [];
@@ -23,7 +25,7 @@ export class FakeCloud implements CloudNodeGroups {
   readonly busyGroups: (readonly NodeGroupId[])[] = [];
   onCall: OnCall = () => undefined;
   /** Answers a deletion instead of carrying it out. */
-  onDelete: (request: DeleteRequest) => DeleteOutcome | undefined = () => undefined;
+  onDelete: (request: SentDelete) => DeleteOutcome | undefined = () => undefined;
   /** What happens while a deletion waits for its turn. */
   onTurn: () => Promise<void> | undefined = () => undefined;
   /** Answers an increase instead of carrying it out. */
@@ -85,19 +87,15 @@ export class FakeCloud implements CloudNodeGroups {
 
   async deleteInstances(request: DeleteRequest, signal: AbortSignal): Promise<DeleteOutcome> {
     await this.#enter('deleteInstances', request.group, signal);
-    const objections = await request.objections?.(request.instances, signal);
-    const left = request.instances.filter((key) => objections?.has(key) !== true);
-    if (left.length === 0) return { kind: 'refused', group: request.group, reason: [...(objections ?? new Map()).values()].join(', ') };
-    this.stoppable.push([...(request.mayStop ?? [])]);
-    return this.#delete({
-      group: request.group,
-      instances: left,
-      allowBelowMin: request.allowBelowMin,
-      ...defined({ failed: request.failed, uids: request.uids, reimages: request.reimages }),
-    });
+    const { objections: look, ...sent } = request;
+    const objections = await look(request.instances, signal);
+    const left = request.instances.filter((key) => !objections.has(key));
+    if (left.length === 0) return { kind: 'refused', group: request.group, reason: [...objections.values()].join(', ') };
+    this.stoppable.push([...request.mayStop]);
+    return this.#delete({ ...sent, instances: left });
   }
 
-  #delete(request: DeleteRequest): DeleteOutcome {
+  #delete(request: SentDelete): DeleteOutcome {
     this.deletes.push(request);
     const answer = this.onDelete(request);
     if (answer !== undefined) return answer;

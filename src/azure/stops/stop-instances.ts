@@ -8,7 +8,8 @@ import type { DeleteOutcome } from '../../domain/outcome.ts';
 import type { DeleteRequest } from '../../domain/ports/cloud.ts';
 import { foldName } from '../arm/resource-ids.ts';
 import type { RegisteredGroup } from '../groups/registry.ts';
-import { asRefusal, deleteFromGroup, type DeleteBackend, type SentBatch } from '../writes/delete.ts';
+import type { DeleteBackend, SentBatch } from '../writes/delete-backend.ts';
+import { asRefusal, deleteFromGroup } from '../writes/delete.ts';
 import { deleteFromScaleSet, deleteFromVmsPool, scaleSetBackend, vmsPoolBackend } from '../writes/delete-backends.ts';
 import { untilScaleSetWritable } from '../writes/pool-turn.ts';
 import { NO_ANSWER, readWriteAnswer, type WriteAnswer, type WriteDeps } from '../writes/write-context.ts';
@@ -73,7 +74,7 @@ interface SplitRequest {
 function stopsOf(deps: Pick<WriteDeps, 'stopped'>, group: RegisteredGroup, request: DeleteRequest): SplitRequest {
   const { mayStop, instances } = request;
   const room = roomOf(deps, group);
-  const stops = instances.filter((key) => mayStop?.has(key) === true).slice(0, room);
+  const stops = instances.filter((key) => mayStop.has(key)).slice(0, room);
   const deletes = instances.filter((key) => !stops.includes(key));
   const part = (keys: readonly InstanceKey[]): DeleteRequest | undefined =>
     keys.length === 0 ? undefined : { ...request, instances: keys };
@@ -93,9 +94,9 @@ function withinMaximum(deps: Pick<WriteDeps, 'stopped'>, group: RegisteredGroup,
   return {
     ...request,
     objections: async (keys, signal) => {
-      const found = (await objections?.(keys, signal)) ?? new Map<InstanceKey, string>();
+      const found = await objections(keys, signal);
       // guard: no more instances are stopped than the maximum
-      const beyond = keys.filter((key) => !found.has(key) && failed?.has(key) !== true).slice(roomOf(deps, group));
+      const beyond = keys.filter((key) => !found.has(key) && !failed.has(key)).slice(roomOf(deps, group));
       return new Map([...found, ...beyond.map((key) => [key, 'as many instances are stopped as the group may have'] as const)]);
     },
   };

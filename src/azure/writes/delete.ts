@@ -4,77 +4,20 @@
  * A delete carries no condition that Azure would check, so every guard is counted with everything in flight.
  * Must not know how instances are read and deleted: the backends do (`delete-backends`).
  */
-import { describeBlock, type GroupBlock } from '../../domain/group-blocks.ts';
+import { describeBlock } from '../../domain/group-blocks.ts';
 import type { Mutation } from '../../cache/table/mutation.ts';
-import type { Row } from '../../cache/table/row.ts';
 import type { InstanceKey } from '../../domain/ids.ts';
 import type { DeleteOutcome } from '../../domain/outcome.ts';
 import type { DeleteRequest } from '../../domain/ports/cloud.ts';
 import { AutoscalerError, asAutoscalerError, isEffectUnknown } from '../../lib/errors.ts';
-import { isPreempted } from '../arm/errors.ts';
-import type { OperationEnd, ResourceState } from '../arm/operations.ts';
 import { isInResourceGroup, scaleSetOfInstance } from '../arm/resource-ids.ts';
 import type { RegisteredGroup } from '../groups/registry.ts';
 import { describeCounting } from '../groups/stopped-counts.ts';
-import { hasFailed, type InstanceRow } from '../rows/scale-set.ts';
+import { hasFailed } from '../rows/scale-set.ts';
 import { isAnother, isGuarded, isStaying, minimumBreach } from './delete-checks.ts';
-import { type WriteAnswer, type WriteDeps } from './write-context.ts';
-
-type ListedInstance = Row<InstanceRow>;
-
-/** One way to delete the instances of a group. */
-export interface DeleteBackend {
-  /** Runs the work as soon as a removal may be sent, as the only writer. @throws AutoscalerError `conflict` if that takes too long */
-  whenItsTurn(work: () => Promise<DeleteOutcome>, signal: AbortSignal): Promise<DeleteOutcome>;
-  /** Reads the instances, and what else the checks need. @throws AutoscalerError */
-  readFresh(keys: readonly InstanceKey[], signal: AbortSignal): Promise<void>;
-  /** Why nothing may be deleted from the group now; undefined: deletes are possible. */
-  refusal(): GroupBlock | undefined;
-  /** The size with our unconfirmed changes; undefined: unknown. `allowed`: the minimum does not matter. */
-  readSize(allowed: boolean, signal: AbortSignal): Promise<{ readonly low: number; readonly confirmed: boolean } | undefined>;
-  /** Whether a forced delete is sent first. */
-  isForced(): boolean;
-  /** The name of what is written, for the rate-limit budget and the log. @throws AutoscalerError `not-found` */
-  resource(): string;
-  beginSizeMutation(count: number): Mutation;
-  /** What is done to the instances instead, which remain. undefined: they are deleted. */
-  readonly instead: InsteadOfDelete | undefined;
-  /** Sends the call. @throws AutoscalerError */
-  post(resource: string, batch: SentBatch, signal: AbortSignal): Promise<WriteAnswer>;
-  /** What to send instead of a batch that was refused; undefined: nothing. @throws AutoscalerError */
-  nextBatch(batch: Batch, refusal: AutoscalerError, signal: AbortSignal): Promise<Batch | undefined>;
-  /** Whether a delete is sent once more after a newer operation preempted it. */
-  readonly resendsPreempted: boolean;
-  /** Reads the instances again when the end of the operation was not seen. @throws AutoscalerError */
-  readAfterEnd(keys: readonly InstanceKey[], signal: AbortSignal): Promise<void>;
-  /** What the written resource says of its last operation. @throws AutoscalerError */
-  stateNow(signal: AbortSignal): Promise<ResourceState>;
-  /** The operation of an accepted delete is over. Never rejects. */
-  noteEnded(): Promise<void>;
-}
-
-/** A write that follows the same protocol, and after which the instances remain. */
-interface InsteadOfDelete {
-  /** Lays its effect over the instances. */
-  begin(instances: readonly ListedInstance[]): readonly Mutation[];
-  /** Whether an instance that a read still shows is over with it, as far as that can be seen. */
-  isOver(row: InstanceRow): boolean;
-}
-
-export interface Batch {
-  readonly instances: readonly ListedInstance[];
-  /** Everything the caller asked for. */
-  readonly keys: readonly InstanceKey[];
-  readonly force: boolean;
-  /** True: the one retry without instances that are gone was used up. */
-  readonly retried: boolean;
-}
-
-/** A batch on its way. */
-export interface SentBatch extends Batch {
-  /** To be called right before the request is sent. If it throws, nothing is sent. */
-  readonly beforeSend: () => Promise<void>;
-}
+import { type Batch, type DeleteBackend, keysOf, type ListedInstance } from './delete-backend.ts';
+import { DeletionFollower } from './follow-deletion.ts';
+import type { WriteDeps } from './write-context.ts';
 
 /** See the port. Instances that are gone, or already going, are success. */
 export async function deleteFromGroup(
@@ -108,15 +51,6 @@ interface DeletionInput {
   readonly signal: AbortSignal;
 }
 
-interface Accepted {
-  readonly batch: Batch;
-  readonly resource: string;
-  readonly answer: WriteAnswer;
-  readonly mutations: readonly Mutation[];
-  /** True: this is the second send, after a newer operation preempted the first. */
-  readonly resent: boolean;
-}
-
 /** One request to delete, from the fresh read to the end of its operation. */
 class Deletion {
   readonly #deps: WriteDeps;
@@ -124,6 +58,7 @@ class Deletion {
   readonly #backend: DeleteBackend;
   readonly #request: DeleteRequest;
   readonly #signal: AbortSignal;
+  readonly #follower: DeletionFollower;
   readonly #keys: readonly InstanceKey[];
   /** The `vmId` of each instance that the caller means; empty: unknown. */
   readonly #meant: Map<InstanceKey, string>;
@@ -136,9 +71,10 @@ class Deletion {
     this.#backend = backend;
     this.#request = request;
     this.#signal = signal;
+    this.#follower = new DeletionFollower({ deps, group, backend, signal, lookAt: (instances) => this.#lookAt(instances) });
     this.#keys = [...new Set(request.instances)];
     // guard: a deletion means the instances of the plan, however often it is tried
-    this.#meant = new Map(this.#keys.map((key) => [key, request.uids?.get(key) ?? this.#shownId(key)]));
+    this.#meant = new Map(this.#keys.map((key) => [key, request.uids.get(key) ?? this.#shownId(key)]));
   }
 
   async run(): Promise<DeleteOutcome> {
@@ -181,7 +117,7 @@ class Deletion {
 
   /** Why an instance that was to be deleted because it failed must stay; undefined: it has still failed, or is meant for another reason. */
   #recoveryOf({ key, value }: ListedInstance): string | undefined {
-    return this.#request.failed?.has(key as InstanceKey) !== true || hasFailed(value)
+    return !this.#request.failed.has(key as InstanceKey) || hasFailed(value)
       ? undefined
       : `${key} has not failed any more: its state is ${value.state}`;
   }
@@ -242,7 +178,7 @@ class Deletion {
     try {
       const answer = await this.#backend.post(resource, { ...batch, beforeSend }, this.#signal);
       for (const mutation of mutations) mutation.accepted({ etag: answer.etag, expect: answer.capacity });
-      this.#follow({ batch, resource, answer, mutations, resent: false });
+      this.#follower.follow({ batch, resource, answer, mutations, resent: false });
       return accepted;
     } catch (thrown) {
       const error = asAutoscalerError(thrown);
@@ -274,17 +210,17 @@ class Deletion {
   /** The last look, the caller's and ours. Returns what speaks against instances. */
   async #lookAt(instances: readonly ListedInstance[]): Promise<ReadonlyMap<InstanceKey, string>> {
     const keys = keysOf(instances);
-    const found = await this.#request.objections?.(keys, this.#signal);
+    const found = await this.#request.objections(keys, this.#signal);
     const changed = instances.flatMap((row) => {
       // guard: a deletion that waited for its turn obeys a pause
       const reason = this.#deps.pausedBecause(this.#group, this.#kindOf(row)) ?? this.#raisedMinimum() ?? this.#changeOf(row);
       return reason === undefined ? [] : [[row.value.ref.key, reason] as const];
     });
-    return new Map([...changed, ...[...(found ?? [])].filter(([key]) => keys.includes(key))]);
+    return new Map([...changed, ...[...found].filter(([key]) => keys.includes(key))]);
   }
 
   #kindOf({ key }: ListedInstance): 'removal' | 'give-back' {
-    return this.#request.failed?.has(key as InstanceKey) === true ? 'give-back' : 'removal';
+    return this.#request.failed.has(key as InstanceKey) ? 'give-back' : 'removal';
   }
 
   /** Why a schedule is against the deletion since its minimum was checked. */
@@ -300,98 +236,4 @@ class Deletion {
     if (instances.length === 0) return this.#refused(reason);
     return this.#send({ ...batch, instances, keys: batch.keys.filter((key) => !spared.has(key)) });
   }
-
-  #follow(accepted: Accepted): void {
-    this.#deps.tracker.follow({
-      resource: accepted.resource,
-      url: accepted.answer.operationUrl,
-      retryAfterMs: accepted.answer.retryAfterMs,
-      hints: {},
-      resourceState: (signal) => this.#backend.stateNow(signal),
-      onEnd: (end) => {
-        this.#end(accepted, end);
-        void this.#backend.noteEnded();
-      },
-    });
-  }
-
-  #end(accepted: Accepted, end: OperationEnd): void {
-    const group = this.#group;
-    if (end.kind === 'failed' && isPreempted(end.failure) && !accepted.resent && this.#backend.resendsPreempted) {
-      void this.#resend(accepted);
-      return;
-    }
-    this.#settle(accepted, end.kind);
-    const instances = keysOf(accepted.batch.instances);
-    const atMs = this.#deps.clock.now();
-    if (end.kind === 'succeeded') {
-      this.#deps.recordEvent({ kind: 'delete-succeeded', group: group.id, instances, ...this.#remain(), atMs });
-      return;
-    }
-    const message = end.kind === 'failed' ? `${end.failure.code}: ${end.failure.message}` : end.reason;
-    this.#deps.log.warn({ nodeGroup: group.id, instances: instances.length, reason: message }, 'Delete did not succeed');
-    if (end.kind === 'failed')
-      this.#deps.recordEvent({ kind: 'delete-failed', group: group.id, instances, message, ...this.#remain(), atMs });
-    else void this.#reportWhatIsLeft(accepted.batch, message);
-  }
-
-  #settle({ mutations }: Pick<Accepted, 'mutations'>, outcome: 'succeeded' | 'failed' | 'unknown'): void {
-    this.#deps.inventory.changes.settleDeletion(this.#group.key, () => mutations.forEach((mutation) => mutation.settle(outcome)));
-  }
-
-  /** Used when the end was not seen: Azure forgot the operation, or it took too long. The instances show the result. Never rejects. */
-  async #reportWhatIsLeft({ instances }: Batch, why: string): Promise<void> {
-    const { inventory, log, clock, recordEvent } = this.#deps;
-    const group = this.#group.id;
-    const keys = keysOf(instances);
-    try {
-      await this.#backend.readAfterEnd(keys, this.#signal);
-    } catch (thrown) {
-      // The caller's time-out detects a delete without effect.
-      log.warn({ nodeGroup: group, reason: asAutoscalerError(thrown).message }, 'Could not read the result of a delete');
-      return;
-    }
-    const isLeft = ({ key, value }: ListedInstance): boolean => {
-      const now = inventory.instances.get(key)?.value;
-      if (now !== undefined && this.#backend.instead?.isOver(now) === true) return false;
-      return now !== undefined && now.state !== 'deleting' && !isAnother(value.vmId, now.vmId);
-    };
-    const left = keysOf(instances.filter(isLeft));
-    const gone = keys.filter((key) => !left.includes(key) && this.#isOver(key));
-    const atMs = clock.now();
-    if (left.length > 0)
-      recordEvent({ kind: 'delete-failed', group, instances: left, message: `${why}, and the instances still exist`, atMs });
-    if (gone.length > 0) recordEvent({ kind: 'delete-succeeded', group, instances: gone, ...this.#remain(), atMs });
-  }
-
-  #isOver(key: InstanceKey): boolean {
-    const now = this.#deps.inventory.instances.get(key)?.value;
-    return now === undefined || this.#backend.instead?.isOver(now) === true;
-  }
-
-  #remain(): { readonly remain?: true } {
-    return this.#backend.instead === undefined ? {} : { remain: true };
-  }
-
-  /** Never rejects. The outcome of the second send is reported like that of the first. */
-  async #resend(accepted: Accepted): Promise<void> {
-    const { batch, resource } = accepted;
-    try {
-      const beforeSend = async (): Promise<void> => {
-        const [reason] = (await this.#lookAt(batch.instances)).values();
-        if (reason !== undefined) throw new AutoscalerError({ kind: 'conflict' }, reason);
-      };
-      const answer = await this.#backend.post(resource, { ...batch, beforeSend }, this.#signal);
-      this.#follow({ ...accepted, answer, resent: true });
-    } catch (thrown) {
-      this.#settle(accepted, 'unknown');
-      const { message } = asAutoscalerError(thrown);
-      const atMs = this.#deps.clock.now();
-      this.#deps.recordEvent({ kind: 'delete-failed', group: this.#group.id, instances: keysOf(batch.instances), message, atMs });
-    }
-  }
-}
-
-function keysOf(instances: readonly ListedInstance[]): readonly InstanceKey[] {
-  return instances.map(({ key }) => key as InstanceKey);
 }

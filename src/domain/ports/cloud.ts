@@ -25,23 +25,34 @@ export interface DeleteRequest {
   readonly instances: readonly InstanceKey[];
   /** Failed instances may be deleted below the minimum size; nodes may not. */
   readonly allowBelowMin: boolean;
-  /** Instances to be deleted because they failed: one that a fresh read shows in another state stays. If absent, none. */
-  readonly failed?: ReadonlySet<InstanceKey>;
+  /** Instances to be deleted because they failed: one that a fresh read shows in another state stays. */
+  readonly failed: ReadonlySet<InstanceKey>;
   /**
    * The `uid` of instances as planned: another instance that has the same key by then is not deleted. Without it, the instance is meant
    * that has the key when the request is made.
    */
-  readonly uids?: ReadonlyMap<InstanceKey, string>;
-  /** Instances that worked until now: where their group does so, they are stopped instead of deleted. If absent, all are deleted. */
-  readonly mayStop?: ReadonlySet<InstanceKey>;
-  /** The instance is reimaged instead: it and its node remain. There is one then. If absent, instances are deleted or stopped. */
-  readonly reimages?: true;
+  readonly uids: ReadonlyMap<InstanceKey, string>;
+  /** Instances that worked until now: where their group does so, they are stopped instead of deleted. */
+  readonly mayStop: ReadonlySet<InstanceKey>;
+  /** The instance is reimaged instead: it and its node remain. There is one then. */
+  readonly reimages: boolean;
   /**
    * The caller's last look: called right before each request is sent, after every wait and every read of Azure. Returns, by instance,
-   * why one must not be deleted any more; the others are deleted. If absent, no look is needed.
+   * why one must not be deleted any more; the others are deleted.
    */
-  readonly objections?: (instances: readonly InstanceKey[], signal: AbortSignal) => Promise<ReadonlyMap<InstanceKey, string>>;
+  readonly objections: (instances: readonly InstanceKey[], signal: AbortSignal) => Promise<ReadonlyMap<InstanceKey, string>>;
 }
+
+const NO_INSTANCES: ReadonlySet<InstanceKey> = new Set();
+
+/** A deletion of what has the keys now, whatever it is, and without a last look of the caller. */
+export const PLAIN_DELETE: Omit<DeleteRequest, 'group' | 'instances' | 'allowBelowMin'> = {
+  failed: NO_INSTANCES,
+  uids: new Map(),
+  mayStop: NO_INSTANCES,
+  reimages: false,
+  objections: () => Promise.resolve(new Map()),
+};
 
 /** The node groups of the cloud. Reads come from a cache and never wait for the network; writes are conditional. */
 export interface CloudNodeGroups {

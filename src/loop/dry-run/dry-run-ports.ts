@@ -59,7 +59,7 @@ function withholdingCloud(cloud: CloudNodeGroups, writes: WithheldWrites): Cloud
     removalPausedBecause: (group) => cloud.removalPausedBecause?.(group),
     untilRemovable: (group, signal) => cloud.untilRemovable(group, signal),
     deleteInstances: ({ group, instances, reimages }) => {
-      writes.record(reimages === true ? 'reimage-instance' : 'delete-instances', group, instances.join(', '));
+      writes.record(reimages ? 'reimage-instance' : 'delete-instances', group, instances.join(', '));
       return Promise.resolve({ kind: 'accepted', group, instances });
     },
   };

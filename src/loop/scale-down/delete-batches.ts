@@ -3,7 +3,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { asAutoscalerError, isEffectUnknown, reactionTo, type AutoscalerError } from '../../lib/errors.ts';
 import type { InstanceKey, NodeGroupId } from '../../domain/ids.ts';
 import type { DeleteOutcome } from '../../domain/outcome.ts';
-import type { CloudNodeGroups, DeleteRequest } from '../../domain/ports/cloud.ts';
+import { type CloudNodeGroups, type DeleteRequest, PLAIN_DELETE } from '../../domain/ports/cloud.ts';
 
 /** How long the first drained node of a group waits for others, so that one call deletes them all. */
 const GATHER_MS = 200;
@@ -14,10 +14,10 @@ const LONGEST_RETRY_MS = 30_000;
 /** One drained node, ready to be deleted. */
 export interface ReadyNode {
   readonly instance: InstanceKey;
-  /** It worked until now: where its group does so, its instance is stopped instead. If absent, it is deleted. */
-  readonly mayStop?: boolean;
-  /** Its instance is reimaged instead. If absent, it is not. */
-  readonly reimages?: boolean;
+  /** It worked until now: where its group does so, its instance is stopped instead. */
+  readonly mayStop: boolean;
+  /** Its instance is reimaged instead. */
+  readonly reimages: boolean;
   /** Looks at the node once more. Returns why it must not be deleted, or undefined. */
   readonly lastLook: (signal: AbortSignal) => Promise<string | undefined>;
 }
@@ -77,7 +77,7 @@ export class DeleteBatches {
   /** Deletes one node's instance, with others of its group that become ready at the same moment. */
   async delete(group: NodeGroupId, node: ReadyNode, signals: DeletionSignals): Promise<NodeDeletion> {
     // Azure reimages one instance in a call.
-    const key = node.reimages === true ? node.instance : group;
+    const key = node.reimages ? node.instance : group;
     const batch = this.#gathering.get(key) ?? this.#gather(key, group, signals);
     batch.nodes.push(node);
     const outcome = await batch.outcome;
@@ -107,13 +107,13 @@ export class DeleteBatches {
       this.#gathering.delete(key);
     }
     const objections: DeleteRequest['objections'] = (instances, signal) => looks.look(instances, signal);
-    const stoppable = nodes.filter(({ mayStop }) => mayStop === true).map(({ instance }) => instance);
     const request: DeleteRequest = {
+      ...PLAIN_DELETE,
       group,
       instances: nodes.map(({ instance }) => instance),
       allowBelowMin: false,
-      ...(stoppable.length === 0 ? {} : { mayStop: new Set(stoppable) }),
-      ...(nodes.some(({ reimages }) => reimages === true) ? { reimages: true as const } : {}),
+      mayStop: new Set(nodes.filter(({ mayStop }) => mayStop).map(({ instance }) => instance)),
+      reimages: nodes.some(({ reimages }) => reimages),
       objections,
     };
     return deleteWithRetry(request, { cloud: this.#cloud, clock: this.#clock }, signals.during);
@@ -130,7 +130,7 @@ export async function deleteWithRetry(
     const outcome = await attemptDelete(request, deps.cloud, signal);
     if (outcome.kind !== 'failed') return outcome;
     // guard: a reimage is sent once; one whose answer was lost may be under way, and the node shows it
-    if (request.reimages === true)
+    if (request.reimages)
       return isEffectUnknown(outcome.error) ? { kind: 'accepted', group: request.group, instances: request.instances } : outcome;
     if (outcome.error.kind === 'not-found') return { kind: 'accepted', group: request.group, instances: request.instances };
     if (attempt >= MAX_ATTEMPTS || signal.aborted || reactionTo(outcome.error) !== 'refresh-and-replan') return outcome;

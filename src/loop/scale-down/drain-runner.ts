@@ -16,6 +16,7 @@ import { instancesOf, unregisteredChecks } from './instance-looks.ts';
 import type { GroupSizes } from '../../planning/facts/removal-budgets.ts';
 import { RemovalGuard } from './removal-safety.ts';
 import { WholeGroupDeletion } from './whole-group-deletion.ts';
+import { PLAIN_DELETE } from '../../domain/ports/cloud.ts';
 import { onAbort, untilAborted } from '../../lib/abort.ts';
 
 /** The deletion of an instance is not repeated before the cache had time to show its effect. */
@@ -122,7 +123,8 @@ export class DrainRunner {
     const { clock, log } = this.#deps;
     const { group, instances, cause } = batch;
     const planned = instances.flatMap((key) => known.get(key) ?? []);
-    const request = { group, instances, allowBelowMin: cause === 'failed', ...unregisteredChecks(planned, { ...this.#deps, cause }) };
+    const checks = unregisteredChecks(planned, { ...this.#deps, cause });
+    const request = { ...PLAIN_DELETE, group, instances, allowBelowMin: cause === 'failed', ...checks };
     const outcome = await deleteWithRetry(request, this.#deps, this.#undo.signal);
     const accepted = outcome.kind === 'accepted';
     if (!accepted) this.#guard.takeBack(instances.length);

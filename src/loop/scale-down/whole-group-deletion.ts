@@ -12,6 +12,7 @@ import {
   type ReadyNode,
 } from './delete-batches.ts';
 import type { DrainDeps } from '../deps/loop-deps.ts';
+import { PLAIN_DELETE } from '../../domain/ports/cloud.ts';
 import { onAbort, withAbort } from '../../lib/abort.ts';
 
 /** Owns one such deletion, from the first drained node to Azure's response. */
@@ -78,7 +79,7 @@ export class WholeGroupDeletion implements Pick<DeleteBatches, 'delete'> {
       // guard: one node that must stay keeps its whole group
       return new Map(instances.flatMap((instance) => (spared === undefined ? [] : [[instance, spared]])));
     };
-    const request = { group, instances: this.#ready.map(({ instance }) => instance), allowBelowMin: false, objections };
+    const request = { ...PLAIN_DELETE, group, instances: this.#ready.map(({ instance }) => instance), allowBelowMin: false, objections };
     const outcome = await deleteWithRetry(request, this.#deps, during);
     return spared === undefined ? outcome : { kind: 'spared', reason: spared };
   }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { nodeGroupId } from '../../../src/domain/ids.ts';
+import { PLAIN_DELETE } from '../../../src/domain/ports/cloud.ts';
 import { WithheldWrites } from '../../../src/loop/dry-run/withheld-writes.ts';
 import { dryRunDeps } from '../../../src/loop/dry-run/dry-run-ports.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
@@ -85,18 +86,13 @@ describe('a dry run', () => {
 });
 
 it.each([
-  { reimages: undefined, kind: 'delete-instances' },
+  { reimages: false, kind: 'delete-instances' },
   { reimages: true, kind: 'reimage-instance' },
 ] as const)('a request with reimages $reimages is withheld as $kind', async ({ reimages, kind }) => {
   const stage = aStage({ groups: [aGroup({ id: 'a', target: 1 })], nodes: [] });
   const writes = new WithheldWrites(stage.deps);
   const { cloud } = dryRunDeps(stage.deps, writes);
-  const request = {
-    group: nodeGroupId('a'),
-    instances: [keyOf('a-0')],
-    allowBelowMin: false,
-    ...(reimages === undefined ? {} : { reimages }),
-  };
+  const request = { ...PLAIN_DELETE, group: nodeGroupId('a'), instances: [keyOf('a-0')], allowBelowMin: false, reimages };
   await cloud.deleteInstances(request, stage.stop.signal);
   expect(writes.list().map((write) => [write.kind, write.subject, write.detail])).toEqual([[kind, 'a', keyOf('a-0')]]);
   expect(stage.cloud.deletes).toEqual([]);

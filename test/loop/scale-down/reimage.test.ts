@@ -50,7 +50,7 @@ describe('a removal that reimages', () => {
     expect(world.cloud.deletes.map(({ instances, reimages }) => [instances, reimages])).toEqual([
       [[keyOf('g-0')], true],
       [[keyOf('g-1')], true],
-      [[keyOf('g-2')], undefined],
+      [[keyOf('g-2')], false],
     ]);
   });
 
@@ -82,7 +82,7 @@ describe('a removal that reimages', () => {
     const unready = setUp({ node: { readiness: { ready: false, sinceMs: START_MS, reason: '' } } });
     reimaged(unready, 'g-0');
     await unready.clock.advance(MINUTE);
-    expect(unready.cloud.deletes.map(({ reimages }) => reimages)).toEqual([undefined]);
+    expect(unready.cloud.deletes.map(({ reimages }) => reimages)).toEqual([false]);
   });
 });
 

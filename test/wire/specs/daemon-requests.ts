@@ -9,6 +9,7 @@ import { jsonOf } from '../../../src/azure/arm/error-bodies.ts';
 import { agentPoolPages } from '../../../src/azure/rows/agent-pool-list.ts';
 import { withSizeCount } from '../../../src/azure/rows/vms-pool.ts';
 import { instanceKey, nodeGroupId } from '../../../src/domain/ids.ts';
+import { PLAIN_DELETE } from '../../../src/domain/ports/cloud.ts';
 import { NEVER, replay } from '../adapter/replayed-azure.ts';
 
 /** A request as the daemon sends it. */
@@ -33,7 +34,7 @@ async function computeRequests(): Promise<readonly SentRequest[]> {
     set.state = 'Succeeded';
     await r.pass(120_000);
     const key = instanceKey(`${SUBSCRIPTION}|${NODE_GROUP}|vmss|${USER_POOL}|0`.toLowerCase());
-    const request = { group: nodeGroupId(USER_POOL), instances: [key], allowBelowMin: false };
+    const request = { ...PLAIN_DELETE, group: nodeGroupId(USER_POOL), instances: [key], allowBelowMin: false };
     const removed = await r.azure.deleteInstances(request, r.signal);
     if (written.kind !== 'accepted' || removed.kind !== 'accepted')
       throw new Error(`the daemon wrote nothing: ${written.kind}, ${removed.kind}`);
