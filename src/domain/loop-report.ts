@@ -58,6 +58,8 @@ export interface RepackReport {
   readonly ended: readonly EndedRepack[];
 }
 
+export const NO_REPACKS: RepackReport = { begun: [], ended: [] };
+
 export interface LoopReport {
   readonly loopId: number;
   readonly trigger: LoopTriggerCause;
@@ -69,8 +71,8 @@ export interface LoopReport {
   readonly scaleDown: ScaleDownPlan | undefined;
   /** Whether the last plan of the loop met a conflict, or found nothing in its time, so that another loop follows soon. */
   readonly replanSoon: boolean;
-  /** Whether nodes were requested and more pods wait only because the plan ended early. If absent, no pod does. */
-  readonly unfinished?: boolean;
+  /** Whether nodes were requested and more pods wait only because the plan ended early. */
+  readonly unfinished: boolean;
   /** Increases of earlier loops that were answered since the previous loop. */
   readonly answered: readonly AnsweredRecord[];
   /** Removals that ended since the previous loop. */
@@ -80,10 +82,9 @@ export interface LoopReport {
   /** `failed`: no decision could be made. `cancelled`: stopped before a decision. `exit`: the process must exit, see `failures`. */
   readonly outcome: 'completed' | 'failed' | 'cancelled' | 'exit';
   readonly state: LoopState;
-  /** Absent if no pool is repacked. */
-  readonly repacks?: RepackReport;
-  /** The prices of nodes in this loop. Absent if none are known. */
-  readonly prices?: PriceSources;
+  readonly repacks: RepackReport;
+  /** The prices of nodes in this loop. */
+  readonly prices: PriceSources;
 }
 
 /** The increases whose answer came with this loop, whichever loop made them. */

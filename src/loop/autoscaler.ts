@@ -93,7 +93,7 @@ export class Autoscaler {
         // Only one early loop follows a conflict. More of them would not resolve a conflict that lasts. A plan that ended early is
         // continued each time, since each of its loops requests nodes.
         hurried = report.replanSoon && !hurried;
-        if (hurried || report.unfinished === true) this.#trigger.wake('cloud');
+        if (hurried || report.unfinished) this.#trigger.wake('cloud');
       } catch (thrown) {
         const error = asAutoscalerError(thrown);
         if (!until.aborted) return error;

@@ -2,22 +2,14 @@
  * One loop, in order: observe, update the state, undo leftovers, scale up, scale down, soft-taint, publish. A failed step is
  * counted, and later steps run where they still make sense. Only an error that demands an exit ends the process.
  */
-import type { NodeGroupId } from '../domain/ids.ts';
 import type { LoopState, SavedMemory } from '../domain/loop-state.ts';
 import type { Observation } from '../domain/observation.ts';
 import type { RemovalOutcome } from '../domain/outcome.ts';
-import type { AssumedPod, ScaleDownPlan } from '../domain/plan.ts';
+import type { ScaleDownPlan } from '../domain/plan.ts';
 import type { Policy } from '../domain/policy.ts';
-import { NOTHING_DECIDED } from '../domain/ports/records.ts';
-import { arrivingPods, planWithAssumedPods, withAssumedPods } from '../planning/state/assumed-pods.ts';
 import { stalenessProblem } from '../planning/state/cluster-health.ts';
-import { waitedGroupsInSlices } from '../planning/scale-down/full-groups.ts';
-import { cancellableInstances } from '../planning/scale-up/cancelled-increases.ts';
-import { REMOVALS_ALONE } from '../planning/scale-down/plan-context.ts';
-import { planScaleDownInSlices } from '../planning/scale-down/plan.ts';
-import { withMovedPods } from '../planning/scale-down/repacked-nodes.ts';
 import { newForeignDeletionTaints } from '../planning/state/deletions.ts';
-import { reduceAnswers, reduceObservation, reduceRemovals, reduceScaleDownPlan } from '../planning/state/loop-state.ts';
+import { reduceAnswers, reduceObservation, reduceRemovals } from '../planning/state/loop-state.ts';
 import { checkPromises } from '../planning/promises/check-promises.ts';
 import { plannedObservation } from './scale-up/planned-observation.ts';
 import { endClosures } from '../planning/state/closures.ts';
@@ -25,7 +17,7 @@ import { withOnDemandShares } from '../planning/scale-up/pods/on-demand-shares.t
 import { recallMemory, groupsOfTaintedNodes, removalsBeforeRestart } from '../planning/state/after-restart.ts';
 import { isFirstLoop } from '../planning/state/unregistered.ts';
 import type { ClusterSnapshot } from '../scheduling/snapshot/cluster-snapshot.ts';
-import { capacityStatusWrites, expiredRequests, type CapacityStatuses, type StatusWrite } from './capacity-objects/capacity-statuses.ts';
+import { capacityStatusWrites, expiredRequests, type CapacityStatuses } from './capacity-objects/capacity-statuses.ts';
 import type { LoopDeps, LoopOptions } from './deps/loop-deps.ts';
 import type { DrainRunner } from './scale-down/drain-runner.ts';
 import { undoLeftovers, withFreedNodes } from './scale-down/deletion-taint.ts';
@@ -34,10 +26,10 @@ import type { RoomMaker } from './scale-down/room-maker.ts';
 import type { PreemptionResponder } from './scale-down/spot-preemption.ts';
 import { runRepackTurn } from './scale-up/repack-turn.ts';
 import { runScaleUpTurn } from './scale-up/provisioning-request-turn.ts';
-import type { AnsweredRecord, LoopReport, LoopTriggerCause, RepackReport, ScaleUpRound } from '../domain/loop-report.ts';
-import { budgetedBeforeRestart, groupSizes, type GroupSizes } from '../planning/facts/removal-budgets.ts';
-import { executeScaleDown } from './scale-down/execute.ts';
-import type { RoundsOutcome } from './scale-up/rounds.ts';
+import { type AnsweredRecord, type LoopReport, type LoopTriggerCause, NO_REPACKS, type RepackReport } from '../domain/loop-report.ts';
+import { budgetedBeforeRestart } from '../planning/facts/removal-budgets.ts';
+import { assumedPodsOf, runRemovalTurn } from './scale-down/removal-turn.ts';
+import { NOTHING_DONE, type RoundsOutcome } from './scale-up/rounds.ts';
 import type { UnansweredIncreases } from './scale-up/unanswered-increases.ts';
 import { updateSoftTaints } from './scale-down/soft-taint.ts';
 import { Steps } from './steps.ts';
@@ -65,18 +57,12 @@ interface RunOnceInput {
 }
 
 /** The result of the steps so far. Each step replaces it. */
-interface Progress {
-  readonly state: LoopState;
+interface Progress extends Omit<RoundsOutcome, 'observation'> {
   readonly observation: Observation | undefined;
   readonly removed: readonly RemovalOutcome[];
   readonly answered: readonly AnsweredRecord[];
-  readonly rounds: readonly ScaleUpRound[];
   readonly scaleDown: ScaleDownPlan | undefined;
-  readonly replanSoon: boolean;
-  readonly unfinished?: boolean;
-  readonly answers?: readonly StatusWrite[];
-  readonly podsWait?: boolean;
-  readonly repacks?: RepackReport;
+  readonly repacks: RepackReport;
 }
 
 /** Runs one loop. Never throws: the report contains every failure. */
@@ -121,13 +107,13 @@ async function runSteps(
 ): Promise<Progress> {
   const { turns } = input.deps;
   let progress: Progress = {
+    ...NOTHING_DONE,
     state: input.state,
     observation: undefined,
     removed: [],
     answered: [],
-    rounds: [],
     scaleDown: undefined,
-    replanSoon: false,
+    repacks: NO_REPACKS,
   };
   const observed = await steps.run('observe', () => observe(input, run.startedAtMs));
   if ('error' in observed) return progress;
@@ -240,7 +226,8 @@ async function scaleUp(input: RunOnceInput, steps: Steps, progress: Progress, si
 async function scaleDown(input: RunOnceInput, steps: Steps, progress: Progress, signal: AbortSignal): Promise<Progress> {
   const { observation } = progress;
   if (observation === undefined || isStopping(input, signal)) return progress;
-  const planned = await steps.run('scale-down', () => planAndStartRemovals(input, progress, observation, signal));
+  const over = AbortSignal.any([signal, input.stopping]);
+  const planned = await steps.run('scale-down', () => runRemovalTurn({ ...input, ...progress, observation, over }));
   if ('error' in planned || planned.value === undefined) return progress;
   const { plan, state, removed } = planned.value;
   const { tainter, log, clock, policy } = input.deps;
@@ -250,7 +237,7 @@ async function scaleDown(input: RunOnceInput, steps: Steps, progress: Progress, 
 
 async function repack(input: RunOnceInput, steps: Steps, progress: Progress, signal: AbortSignal): Promise<Progress> {
   const { observation, scaleDown: plan } = progress;
-  const assumed = assumedPodsOf(progress);
+  const assumed = assumedPodsOf(progress.rounds);
   if (observation === undefined || plan === undefined || assumed === 'unknown' || isStopping(input, signal)) return progress;
   const over = AbortSignal.any([signal, input.stopping]);
   const moves = { isMoving: input.rooms.isBusy, endedMoves: input.rooms.collect() };
@@ -261,84 +248,6 @@ async function repack(input: RunOnceInput, steps: Steps, progress: Progress, sig
   const { move, ...turn } = made.value;
   if (move !== undefined && !isStopping(input, signal)) input.rooms.begin(move);
   return { ...progress, ...turn };
-}
-
-/** Pods that the last plan counts on nodes to which they are not bound. */
-function assumedPodsOf({ rounds }: Progress): readonly AssumedPod[] | 'unknown' {
-  const last = rounds.at(-1)?.plan;
-  const reserved = last?.reserved ?? [];
-  return reserved === 'unknown' ? reserved : [...reserved, ...(last === undefined ? [] : arrivingPods(last))];
-}
-
-/** A loop that simulates removals serves no pods: hence the limit. */
-function simulationTimer({ clock, policy }: LoopDeps): () => boolean {
-  const endsAtMs = clock.monotonic() + policy.scaleDown.maxSimulationMs;
-  return () => clock.monotonic() >= endsAtMs;
-}
-
-/** An increase that a dry run withholds may repeat for days. It must not hide the removals that would be made. */
-function plansIncrease({ plan, increases }: ScaleUpRound): boolean {
-  const isWithheld = increases.length > 0 && increases.every(({ outcome }) => outcome.kind === 'withheld');
-  return plan.increases.length > 0 && !isWithheld;
-}
-
-/** Returns undefined after a request to stop: then nothing was started. */
-async function planAndStartRemovals(input: RunOnceInput, progress: Progress, observation: Observation, signal: AbortSignal) {
-  const { deps, runner, snapshot } = input;
-  const { policy, names, log, metrics, turns } = deps;
-  // If the scale-up failed as a whole, the need of the pods is unknown, and nodes may have been requested before the failure.
-  const last = progress.rounds.at(-1)?.plan;
-  const reserved = last?.reserved ?? [];
-  const isOpen = progress.rounds.length === 0 || reserved === 'unknown';
-  const scaleUpPlanned = isOpen ? 'unknown' : progress.rounds.some(plansIncrease);
-  const assumed = [...(reserved === 'unknown' ? [] : reserved), ...(last === undefined ? [] : arrivingPods(last))];
-  const withAssumed = withAssumedPods(observation, assumed);
-  const full = last === undefined ? new Map<NodeGroupId, string>() : await turns.finish(waitedGroupsInSlices(last, { observation, names }));
-  const cancelled = cancellableInstances({ observation, state: progress.state, policy, names, snapshot }, isOpen ? undefined : last);
-  const cancellable = await turns.finish(cancelled);
-  const work = planWithAssumedPods(assumed, snapshot, () =>
-    planScaleDownInSlices({
-      ...REMOVALS_ALONE,
-      observation: withAssumed,
-      state: progress.state,
-      policy,
-      names,
-      snapshot,
-      scaleUpPlanned,
-      fullGroups: full,
-      cancellable,
-      isLate: simulationTimer(deps),
-    }),
-  );
-  const over = AbortSignal.any([signal, input.stopping]);
-  const plan = await turns.finishUnless(over, work);
-  if (plan === undefined) return undefined;
-  if (plan.cutShortAfter !== undefined) metrics.loop.plansCutShort.inc();
-  deps.journal.record({
-    ...NOTHING_DECIDED,
-    observation: withAssumed,
-    stateBefore: progress.state,
-    scaleUp: [],
-    scaleDown: plan,
-    policy,
-    scaleUpPlanned,
-    fullGroups: full,
-    cancellable,
-  });
-  if (isStopping(input, signal)) return undefined;
-  const planned = reduceScaleDownPlan(progress.state, plan, observation);
-  await executeScaleDown({ plan, groups: observation.cloud.groups, ...sizesFor(observation, policy), runner, log, metrics, turns, over });
-  // Started removals enter the state at once: the next loop needs them even if a later step fails.
-  const removed = runner.collect();
-  const reduced = reduceRemovals(planned, removed, observation.nowMs);
-  const moves = { removals: plan.removals, outcomes: removed };
-  const repacks = withMovedPods(reduced.repacks, moves, { groups: observation.cloud.groups, policy });
-  return { plan, removed, state: { ...reduced, repacks } };
-}
-
-/** Not counted without a budget that needs them. */
-function sizesFor(observation: Observation, { scaleDown }: Policy): { readonly sizes?: GroupSizes } {
-  return scaleDown.budgets.length === 0 ? {} : { sizes: groupSizes(observation) };
 }
 
 /** Not while anything of ours goes on in a group: an increase that is not over, or a node that is leaving. */
@@ -356,7 +265,7 @@ async function syncCounts(input: RunOnceInput, { observation, state, rounds, sca
 
 async function writeCapacityStatuses(
   { deps, statuses }: RunOnceInput,
-  { observation, state, answers = [] }: Progress,
+  { observation, state, answers }: Progress,
   signal: AbortSignal,
 ): Promise<void> {
   if (observation === undefined || statuses === undefined) return;
@@ -365,7 +274,7 @@ async function writeCapacityStatuses(
   if (policy.capacity.requests) await statuses.remove(expiredRequests(observation, policy.capacity), signal);
 }
 
-function publish({ observation, state, rounds, podsWait = false }: Progress, { gauges, policy }: LoopDeps): void {
+function publish({ observation, state, rounds, podsWait }: Progress, { gauges, policy }: LoopDeps): void {
   if (observation === undefined) return;
   gauges.observation(observation, state, policy);
   const last = rounds.at(-1);

@@ -1,5 +1,6 @@
 /** What one loop did, as observers get it. */
-import type { LoopReport } from '../../src/domain/loop-report.ts';
+import { type LoopReport, NO_REPACKS } from '../../src/domain/loop-report.ts';
+import { NO_PRICES } from '../../src/domain/policy.ts';
 import { NOTHING_PLANNED, type ScaleDownPlan, type ScaleUpPlan } from '../../src/domain/plan.ts';
 import { START_MS } from './builders.ts';
 import { aState, withMade } from './state.ts';
@@ -16,11 +17,14 @@ export function aLoopReport(change: Partial<LoopReport> = {}): LoopReport {
     rounds: [],
     scaleDown: undefined,
     replanSoon: false,
+    unfinished: false,
     answered: [],
     removed: [],
     stepMs: {},
     failures: [],
     outcome: 'completed',
+    repacks: NO_REPACKS,
+    prices: NO_PRICES,
     state: aState(),
     ...change,
   };

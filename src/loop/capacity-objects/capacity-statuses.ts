@@ -126,11 +126,11 @@ export interface CapacityStatusInput {
   readonly policy: Policy;
   readonly names: ResourceNames;
   /** Statuses of the requests that had their turn in this loop. */
-  readonly answers?: readonly StatusWrite[];
+  readonly answers: readonly StatusWrite[];
 }
 
 /** Returns the status that every object should have, including those that have it already. */
-export function capacityStatusWrites({ observation, state, policy, names, answers = [] }: CapacityStatusInput): readonly StatusWrite[] {
+export function capacityStatusWrites({ observation, state, policy, names, answers }: CapacityStatusInput): readonly StatusWrite[] {
   const { cluster, nowMs } = observation;
   const { capacity: objects } = cluster;
   const { bufferController: controls, bufferInjection: injects } = policy.capacity;

@@ -15,8 +15,8 @@ interface ExecuteScaleDownInput {
   readonly plan: ScaleDownPlan;
   /** The groups that the plan was made from. */
   readonly groups: readonly NodeGroup[];
-  /** For budgets of removals. If absent, unknown: a budget in percent then allows nothing. */
-  readonly sizes?: GroupSizes;
+  /** For budgets of removals. undefined: unknown, so that a budget in percent allows nothing. */
+  readonly sizes: GroupSizes | undefined;
   readonly runner: DrainRunner;
   readonly log: Log;
   readonly metrics: Metrics;

@@ -21,7 +21,7 @@ import { type DecidedPlan, explainPlanInSlices } from '../../planning/scale-up/p
 import type { StatusWrite } from '../capacity-objects/capacity-statuses.ts';
 import type { LoopDeps } from '../deps/loop-deps.ts';
 import type { IncreaseRecord, ScaleUpRound } from '../../domain/loop-report.ts';
-import { planningTimer, rememberIncreases, runScaleUpRounds, type RoundsInput } from './rounds.ts';
+import { NOTHING_DONE, planningTimer, rememberIncreases, runScaleUpRounds, type RoundsInput } from './rounds.ts';
 import { executeScaleUp } from './execute.ts';
 
 /** Serves requests or pods, by turns. */
@@ -88,7 +88,7 @@ async function serveRequests(input: RoundsInput, { due, podsWait }: Queue, signa
       state = { ...state, increases: madeForRequest(state.increases, request.ref.uid, increases, observation.loopId) };
     const replanSoon = podsWait || due.length > rounds.length;
     // Kept at once: writes must be remembered even if the next turn fails.
-    keep({ observation, state, rounds: [...rounds], replanSoon, answers: [...answers], podsWait });
+    keep({ ...NOTHING_DONE, observation, state, rounds: [...rounds], replanSoon, answers: [...answers], podsWait });
   }
 }
 

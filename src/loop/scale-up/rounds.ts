@@ -47,12 +47,21 @@ export interface RoundsOutcome {
   /** The last plan of the loop met a conflict, or its time was up before it found anything: the next loop should not wait. */
   readonly replanSoon: boolean;
   /** Nodes were requested, and pods wait only because the plan ended early: the next loop should begin at once. */
-  readonly unfinished?: boolean;
+  readonly unfinished: boolean;
   /** Statuses to write to ProvisioningRequests. */
-  readonly answers?: readonly StatusWrite[];
+  readonly answers: readonly StatusWrite[];
   /** The loop served a ProvisioningRequest while pods were pending: its plan contains no verdicts for them. */
-  readonly podsWait?: boolean;
+  readonly podsWait: boolean;
 }
+
+/** Of a loop that has made no plan. */
+export const NOTHING_DONE: Omit<RoundsOutcome, 'observation' | 'state'> = {
+  rounds: [],
+  replanSoon: false,
+  unfinished: false,
+  answers: [],
+  podsWait: false,
+};
 
 type ReplanCause = 'conflict' | 'no-capacity' | 'refused' | 'quota';
 
@@ -84,8 +93,10 @@ export async function runScaleUpRounds(input: RoundsInput, signal: AbortSignal):
     const unfinished = isUnfinished(plan, increases);
     // Kept at once: writes must be remembered even if the next observation fails.
     // guard: the next loop knows where a plan stopped
-    const keepRound = (replanSoon: boolean): void =>
-      keep({ observation, state: rememberStop(state, plan, observation.loopId), rounds: [...rounds], replanSoon, unfinished });
+    const keepRound = (replanSoon: boolean): void => {
+      const after = rememberStop(state, plan, observation.loopId);
+      keep({ ...NOTHING_DONE, observation, state: after, rounds: [...rounds], replanSoon, unfinished });
+    };
     keepRound(cause !== undefined);
     if (cause !== undefined) {
       const seen = { ...observation, cloud: deps.cloud.observe(observation.cluster, observation.nowMs) };

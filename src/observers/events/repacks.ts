@@ -61,8 +61,8 @@ export function repackEvents({ events, log, metrics: { repack, health }, namespa
     // Without a price of each node there is no sum.
     repack.savings.set(search?.saved?.perHour ?? 0);
     if (observation !== undefined) leftSick.note(left, observation);
-    for (const { set } of repacks?.begun ?? []) begun(set, observation);
-    for (const one of repacks?.ended ?? []) over(one, observation);
+    for (const { set } of repacks.begun) begun(set, observation);
+    for (const one of repacks.ended) over(one, observation);
   };
 }
 

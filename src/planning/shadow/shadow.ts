@@ -120,7 +120,7 @@ const EMPTY: ShadowMemory = {
   leaving: new Map(),
 };
 
-function recordedPools({ cloud }: Observation, { prices = NO_PRICES }: LoopReport): readonly RecordedPool[] {
+function recordedPools({ cloud }: Observation, { prices }: LoopReport): readonly RecordedPool[] {
   return cloud.groups.map((group) => {
     const { id, minSize: min, maxSize: max, vmSize } = group;
     const perHour = priceOf(prices, group);

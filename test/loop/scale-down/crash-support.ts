@@ -117,6 +117,7 @@ export class Life {
     this.#state = reduceScaleDownPlan(this.#state, plan, observation);
     const unpaced = { turns: new Turns(undefined), over: new AbortController().signal };
     await executeScaleDown({
+      sizes: undefined,
       plan,
       groups: observation.cloud.groups,
       runner: this.runner,

@@ -27,7 +27,7 @@ describe('a removal', () => {
       taints: [{ key: TO_BE_DELETED_TAINT, value: String(START_MS / 1000), effect: 'NoSchedule' }],
     });
     await world.clock.advance(MINUTE);
-    expect(world.cloud.deletes).toEqual([{ group: G, instances: [keyOf('g-0')], allowBelowMin: false }]);
+    expect(world.cloud.deletes).toMatchObject([{ group: G, instances: [keyOf('g-0')], allowBelowMin: false }]);
     expect(isMarked(world)).toBe(true);
     expect(world.runner.collect().map((outcome) => outcome.kind)).toEqual(['started', 'deleted']);
     expect(world.runner.collect()).toEqual([]);
@@ -366,6 +366,7 @@ describe('executeScaleDown', () => {
     ] as const;
     const run = () =>
       executeScaleDown({
+        sizes: undefined,
         plan: aScaleDownPlan({ instanceRemovals }),
         groups: [],
         runner: world.runner,
@@ -400,7 +401,7 @@ describe('executeScaleDown', () => {
     const plan = aScaleDownPlan({ instanceRemovals: ['g-0', 'g-1'].map((node) => ({ group: G, instance: keyOf(node), cause: 'failed' })) });
     world.cluster.nodes.set('host-0', aNode({ name: 'host-0', providerId: 'azure:///something' }));
     for (const pod of pods) world.cluster.pods.set(pod.uid, pod);
-    await executeScaleDown({ plan, groups, runner: world.runner, log: silentLog(), metrics: world.metrics, ...UNPACED });
+    await executeScaleDown({ sizes: undefined, plan, groups, runner: world.runner, log: silentLog(), metrics: world.metrics, ...UNPACED });
     await settle();
     expect(world.cloud.deletes.map(({ instances }) => instances)).toEqual([deleted.map(keyOf)]);
   });
@@ -414,9 +415,9 @@ describe('executeScaleDown', () => {
     }));
     for (const node of ['g-0', 'g-1']) world.cluster.nodes.delete(node);
     const plan = aScaleDownPlan({ instanceRemovals: ['g-0', 'g-1'].map((node) => ({ group: G, instance: keyOf(node), cause: 'failed' })) });
-    await executeScaleDown({ plan, groups, runner: world.runner, log: silentLog(), metrics: world.metrics, ...UNPACED });
+    await executeScaleDown({ sizes: undefined, plan, groups, runner: world.runner, log: silentLog(), metrics: world.metrics, ...UNPACED });
     await settle();
-    expect(world.cloud.deletes.map(({ failed }) => [...(failed ?? [])])).toEqual([[keyOf('g-0')]]);
+    expect(world.cloud.deletes.map(({ failed }) => [...failed])).toEqual([[keyOf('g-0')]]);
   });
 
   it.each([
@@ -433,7 +434,7 @@ describe('executeScaleDown', () => {
     const known = world.cluster.observe(START_MS);
     world.cluster.nodes.set(name, aNode({ name, providerId }));
     if (!watched) world.cluster.observe = () => known;
-    await executeScaleDown({ plan, groups, runner: world.runner, log: silentLog(), metrics: world.metrics, ...UNPACED });
+    await executeScaleDown({ sizes: undefined, plan, groups, runner: world.runner, log: silentLog(), metrics: world.metrics, ...UNPACED });
     await settle();
     expect(world.cloud.deletes.map(({ instances }) => instances)).toEqual([[keyOf('g-1')]]);
   });
@@ -445,7 +446,15 @@ describe('executeScaleDown', () => {
       { node: 'b', reason: 'NotUnderutilized' },
     ] as const;
     const plan = aScaleDownPlan({ kept, removals: [removalOf('g-0')], unneeded: new Map([['g-0', START_MS]]) });
-    await executeScaleDown({ plan, groups: [], runner: world.runner, log: silentLog(), metrics: world.metrics, ...UNPACED });
+    await executeScaleDown({
+      sizes: undefined,
+      plan,
+      groups: [],
+      runner: world.runner,
+      log: silentLog(),
+      metrics: world.metrics,
+      ...UNPACED,
+    });
     expect(world.runner.inFlight().size).toBe(1);
     expect(await valueOf(world.metrics.scaleDown.unneeded)).toBe(1);
     await world.clock.advance(MINUTE);
@@ -465,6 +474,7 @@ describe('executeScaleDown', () => {
     const plan = aScaleDownPlan({ removals: ['g-0', 'g-1', 'g-2', 'g-3'].map((node) => removalOf(node)) });
 
     await executeScaleDown({
+      sizes: undefined,
       plan,
       groups: [],
       runner: world.runner,
