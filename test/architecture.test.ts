@@ -85,6 +85,7 @@ const LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   azure: [
     ['azure'],
     ['azure/stops'],
+    ['azure/deletes'],
     ['azure/view', 'azure/writes'],
     ['azure/inventory', 'azure/templates'],
     ['azure/agents'],

@@ -18,6 +18,7 @@ const MAIN_FILES: Readonly<Record<string, string>> = {
   'azure/stops': 'stop-instances.ts',
   'azure/templates': 'group-template.ts',
   'azure/view': 'cloud-view.ts',
+  'azure/deletes': 'delete.ts',
   'azure/writes': 'increase.ts',
   cache: 'concurrency.ts',
   'cache/agents': 'agent-scheduler.ts',

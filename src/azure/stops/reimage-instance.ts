@@ -6,9 +6,9 @@ import type { DeleteOutcome } from '../../domain/outcome.ts';
 import type { DeleteRequest } from '../../domain/ports/cloud.ts';
 import { foldName } from '../arm/resource-ids.ts';
 import type { RegisteredGroup } from '../groups/registry.ts';
-import type { DeleteBackend, SentBatch } from '../writes/delete-backend.ts';
-import { asRefusal, deleteFromGroup } from '../writes/delete.ts';
-import { scaleSetBackend } from '../writes/delete-backends.ts';
+import type { DeleteBackend, SentBatch } from '../deletes/delete-backend.ts';
+import { asRefusal, deleteFromGroup } from '../deletes/delete.ts';
+import { scaleSetBackend } from '../deletes/delete-backends.ts';
 import { untilScaleSetWritable } from '../writes/pool-turn.ts';
 import { NO_ANSWER, readWriteAnswer, type WriteAnswer, type WriteDeps } from '../writes/write-context.ts';
 

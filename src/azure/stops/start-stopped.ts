@@ -14,7 +14,7 @@ import { HELD_BACK } from '../arm/rate-limits.ts';
 import { allowedSize } from '../groups/pool-limit.ts';
 import type { RegisteredGroup } from '../groups/registry.ts';
 import { describeCounting } from '../groups/stopped-counts.ts';
-import { readEach } from '../writes/delete-backends.ts';
+import { readEach } from '../deletes/delete-backends.ts';
 import { busy, checkPause, checkRequest } from '../writes/increase.ts';
 import type { WriteDeps } from '../writes/write-context.ts';
 import { startBackendOf, type StartBackend, type StoppedRow } from './start-backends.ts';

@@ -4,7 +4,7 @@ import { DECLARED_FORM, readDeclaredDevices } from '../../domain/declared-device
 import type { DevicePool } from '../../domain/devices.ts';
 import { headroomOfPool } from './headroom.ts';
 import { maintenanceUse } from './schedules.ts';
-import { sickNodesOfPool } from './sick-nodes.ts';
+import { sickNodesOfPool } from './repack.ts';
 import { parseDuration, text } from './value-types.ts';
 
 const DURATION = 'a duration such as 10s, 10m or 1h30m';

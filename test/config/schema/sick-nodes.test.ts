@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { sickNodesOfPool } from '../../../src/config/schema/sick-nodes.ts';
+import { sickNodesOfPool } from '../../../src/config/schema/repack.ts';
 
 const MINUTE = 60_000;
 

@@ -44,7 +44,7 @@ export const REIMAGE_GUARDS: readonly GuardTable[] = [
       { title: 'a reimage is noted on its node before it is sent', change: ['objection === undefined && reimages', 'false'] },
       {
         title: 'a reimage is sent once; one whose answer was lost may be under way, and the node shows it',
-        change: ['request.reimages === true', 'false'],
+        change: ['request.reimages', 'false'],
       },
       { title: "a node whose deletion taint is another writer's is not reimaged", change: ['heldBy !== undefined', 'false'] },
     ],

@@ -127,7 +127,7 @@ export const REMOVAL_GUARDS: readonly GuardTable[] = [
       {
         title: 'a deletion means the instances of the plan, however often it is tried',
         row: 'since the plan',
-        change: ['request.uids?.get(key) ??'],
+        change: ['request.uids.get(key) ??'],
       },
     ],
   },

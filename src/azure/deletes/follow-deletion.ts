@@ -10,7 +10,7 @@ import type { OperationEnd } from '../arm/operations.ts';
 import type { RegisteredGroup } from '../groups/registry.ts';
 import { isAnother } from './delete-checks.ts';
 import { type Batch, type DeleteBackend, keysOf, type ListedInstance } from './delete-backend.ts';
-import type { WriteAnswer, WriteDeps } from './write-context.ts';
+import type { WriteAnswer, WriteDeps } from '../writes/write-context.ts';
 
 interface FollowerInput {
   readonly deps: WriteDeps;

@@ -17,7 +17,7 @@ import { hasFailed } from '../rows/scale-set.ts';
 import { isAnother, isGuarded, isStaying, minimumBreach } from './delete-checks.ts';
 import { type Batch, type DeleteBackend, keysOf, type ListedInstance } from './delete-backend.ts';
 import { DeletionFollower } from './follow-deletion.ts';
-import type { WriteDeps } from './write-context.ts';
+import type { WriteDeps } from '../writes/write-context.ts';
 
 /** See the port. Instances that are gone, or already going, are success. */
 export async function deleteFromGroup(

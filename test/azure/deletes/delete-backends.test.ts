@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { allowsForce } from '../../../src/azure/writes/delete-backends.ts';
+import { allowsForce } from '../../../src/azure/deletes/delete-backends.ts';
 import { projectScaleSet } from '../../../src/azure/rows/scale-set.ts';
 
 const HOSTS = '/subscriptions/s/resourceGroups/r/providers/Microsoft.Compute/hostGroups/h';

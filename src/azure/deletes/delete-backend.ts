@@ -7,7 +7,7 @@ import type { DeleteOutcome } from '../../domain/outcome.ts';
 import type { AutoscalerError } from '../../lib/errors.ts';
 import type { ResourceState } from '../arm/operations.ts';
 import type { InstanceRow } from '../rows/scale-set.ts';
-import type { WriteAnswer } from './write-context.ts';
+import type { WriteAnswer } from '../writes/write-context.ts';
 
 export type ListedInstance = Row<InstanceRow>;
 

@@ -14,9 +14,9 @@ import { poolKeyOf } from '../rows/vms-pool.ts';
 import { parseVmSize } from '../sizes/size-names.ts';
 import type { Batch, DeleteBackend, SentBatch } from './delete-backend.ts';
 import { deleteFromGroup } from './delete.ts';
-import { untilScaleSetWritable, whenPoolIsFree } from './pool-turn.ts';
-import { poolState, scaleSetState } from './resource-state.ts';
-import { NO_ANSWER, readWriteAnswer, type WriteAnswer, type WriteDeps } from './write-context.ts';
+import { untilScaleSetWritable, whenPoolIsFree } from '../writes/pool-turn.ts';
+import { poolState, scaleSetState } from '../writes/resource-state.ts';
+import { NO_ANSWER, readWriteAnswer, type WriteAnswer, type WriteDeps } from '../writes/write-context.ts';
 
 /** The most ids that are read one by one. Fewer if one list costs less and need not wait. */
 const READ_EACH_AT_MOST = 12;

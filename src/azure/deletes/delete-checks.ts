@@ -1,7 +1,7 @@
 /** What is checked of instances before a deletion: their identity, their state, and the minimum of their group. */
 import type { Row } from '../../cache/table/row.ts';
 import type { InstanceRow } from '../rows/scale-set.ts';
-import type { WriteDeps } from './write-context.ts';
+import type { WriteDeps } from '../writes/write-context.ts';
 
 /** Whether the key now names another instance. An identity that was unknown before the read does not count as another. */
 export function isAnother(before: string, now: string): boolean {
