@@ -1,5 +1,4 @@
 /** Publishes what nodes cost whose GPUs no pod requests, as far as they have a price. */
-import { NO_PRICES } from '../../domain/policy.ts';
 import type { Node } from '../../domain/node.ts';
 import type { ClusterView } from '../../domain/observation.ts';
 import type { LoopListener } from '../../domain/loop-report.ts';
@@ -13,7 +12,7 @@ export function idleGpus({ waste: { gpuCost } }: Pick<Metrics, 'waste'>, names: 
   const gpus = GPU_RESOURCES.map((name) => names.indexOf(name));
   /** The view keeps its map while no node changed. */
   let last: { readonly nodes: ClusterView['nodes']; readonly withGpus: readonly Node[] } | undefined;
-  return ({ observation, rounds, prices = NO_PRICES }) => {
+  return ({ observation, rounds, prices }) => {
     if (observation === undefined) return;
     const { cloud, cluster } = observation;
     const { nodes } = cluster;

@@ -1,12 +1,11 @@
 /** Publishes how many nodes are sick by the rules of their pools, where none is replaced since too many are, and what AKS left aside. */
-import { NO_PRICES } from '../../domain/policy.ts';
 import type { LoopListener } from '../../domain/loop-report.ts';
 import { quarantinedNodes } from '../../planning/explain/answers/node-health.ts';
 import { sickPools } from '../../planning/facts/sick-nodes.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 
 export function sickNodes({ health: metrics }: Pick<Metrics, 'health'>): LoopListener {
-  return ({ observation, prices = NO_PRICES }) => {
+  return ({ observation, prices }) => {
     if (observation === undefined) return;
     const sick = sickPools(observation);
     const aside = quarantinedNodes(observation, prices);

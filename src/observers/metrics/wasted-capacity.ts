@@ -7,7 +7,7 @@ import { unusedCapacity, type UnusedCapacity } from '../../planning/explain/unus
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { ScaleDownPlan } from '../../domain/plan.ts';
-import { NO_PRICES, type PriceSources } from '../../domain/policy.ts';
+import type { PriceSources } from '../../domain/policy.ts';
 import type { LoopListener } from '../../domain/loop-report.ts';
 import { type Blockage, blockagesOf, NOT_OURS } from './blockages.ts';
 
@@ -19,7 +19,7 @@ interface WasteMetrics {
 
 /** The gauges are set when they are read. */
 export function wastedCapacity(metrics: WasteMetrics): LoopListener {
-  return ({ observation, scaleDown, prices = NO_PRICES }) => {
+  return ({ observation, scaleDown, prices }) => {
     if (observation === undefined || scaleDown === undefined) return;
     metrics.deferred.defer('wasted-capacity', () => publishWaste(observation, scaleDown, prices, metrics));
   };

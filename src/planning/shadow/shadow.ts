@@ -4,7 +4,6 @@
  */
 import { defined } from '../../lib/defined.ts';
 import { compareText } from '../../lib/comparison.ts';
-import { NO_PRICES } from '../../domain/policy.ts';
 import type { NodeGroupId, NodeName } from '../../domain/ids.ts';
 import type { LoopReport } from '../../domain/loop-report.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';

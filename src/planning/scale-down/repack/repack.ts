@@ -27,7 +27,7 @@ import { checkRepack, type CheckedRepack } from './repack-check.ts';
 import { withClosed, withoutForgotten } from './repack-memory.ts';
 import { repacksAny, replacesAny } from './repack-rules.ts';
 import { confirmAfterMs, isWorthLess, newNodesOf, reasonToEnd, scoreTooLow, withoutReimaged } from './repack-stops.ts';
-import { checkSickSet, searchSickNodes, type SickContext, sickSetWaits, withReplaced } from './sick-sets.ts';
+import { checkSickSet, searchSickNodes, type SickContext, withReplaced } from './sick-sets.ts';
 
 const HOUR_MS = 3_600_000;
 /** A set that holds, and for which it is not the time, is dropped after this. */
