@@ -4,7 +4,7 @@
  * Must not know who uses a setting.
  */
 import * as z from 'zod';
-import type { Schedules } from '../domain/schedule-rules.ts';
+import { NO_SCHEDULES, type Schedules } from '../domain/schedule-rules.ts';
 import type { Policy } from '../domain/policy.ts';
 import { configError } from '../lib/errors.ts';
 import { azureSectionOf } from './schema/azure-section.ts';
@@ -169,7 +169,7 @@ function leftEvents(calendar: CalendarFile): readonly string[] {
 
 function schedulesOf(written: Parsed['schedules'], calendars: readonly CalendarFile[]): Schedules {
   const rules = rulesWithDates(written, new Map(calendars.map((each) => [each.file, 'dates' in each ? each.dates : []])));
-  return { rules, ...(written.maintenance === 'ignore' ? {} : { maintenance: written.maintenance }) };
+  return { ...NO_SCHEDULES, rules, maintenance: written.maintenance };
 }
 
 /** Other dates in the same file are a change of the schedules. */

@@ -91,13 +91,17 @@ export type MaintenanceReading =
 
 export interface Schedules {
   readonly rules: readonly ScheduleRule[];
-  /** What removals do with the hours of AKS, in pools whose options do not say. If absent, `ignore`. */
-  readonly maintenance?: MaintenanceUse;
-  /** The hours of AKS, as last read. If absent, no group keeps out of them or to them. */
-  readonly aks?: MaintenanceReading;
+  /** What removals do with the hours of AKS, in pools whose options do not say. */
+  readonly maintenance: MaintenanceUse;
+  /** The hours of AKS, as last read. Not known unless a group keeps out of them or to them. */
+  readonly aks: MaintenanceReading;
 }
 
-export const NO_SCHEDULES: Schedules = Object.freeze({ rules: [] });
+export const NO_SCHEDULES: Schedules = Object.freeze<Schedules>({
+  rules: [],
+  maintenance: 'ignore',
+  aks: { known: false, reason: 'they were not read' },
+});
 
 /** What makes a statement: a rule, by its number, or the hours of AKS's maintenance. */
 export type SaidBy = number | 'maintenance';

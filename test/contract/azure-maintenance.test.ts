@@ -4,6 +4,7 @@ import { describeBlock } from '../../src/domain/group-blocks.ts';
 import type { AzureOptions } from '../../src/azure/arm/options.ts';
 import type { WorldSpec } from '../../world/simulator/base/world-spec.ts';
 import { meet, SPEC, type Meeting } from '../azure/meeting.ts';
+import { NO_SCHEDULES } from '../../src/domain/schedule-rules.ts';
 import { aCluster } from '../support/builders.ts';
 
 const MINUTE = 60_000;
@@ -47,12 +48,12 @@ describe("AKS's maintenance windows", () => {
     const m = await meet({}, { ...SPEC, maintenance: HOURS });
     await m.pass(2 * MINUTE);
     expect(reads(m)).toBe(0);
-    expect(m.azure.observe(aCluster(), m.clock.now()).schedules).toEqual({ rules: [] });
+    expect(m.azure.observe(aCluster(), m.clock.now()).schedules).toEqual(NO_SCHEDULES);
     const selection = {
       nodeGroups: [],
       discovery: [{ selectors: [{ key: 'cluster-autoscaler-enabled', value: 'true' }], min: undefined, max: undefined }],
     };
-    m.azure.regroup({ ...selection, schedules: { rules: [], maintenance: 'only' } });
+    m.azure.regroup({ ...selection, schedules: { ...NO_SCHEDULES, maintenance: 'only' } });
     expect(agents(m)).toContain('maintenance');
     expect(removals(m, 'general')).toContain('have not been read yet');
     expect(findings(m)).toEqual([]);

@@ -12,6 +12,6 @@ export function schedulesOf(written: string, files: Readonly<Record<string, stri
 /** A group as the view has it at that time, with the limits and the schedule of these rules. */
 export function scheduledGroup(group: NodeGroup, schedules: Schedules, nowMs: number): NodeGroup {
   const { id, minSize: min, maxSize: max } = group;
-  const schedule = scheduleOf(schedules, { names: [id], min, max, bootMs: expectedStartMs() }, nowMs);
+  const schedule = scheduleOf(schedules, { names: [id], min, max, bootMs: expectedStartMs(), maintenance: undefined }, nowMs);
   return { ...group, schedule, minSize: schedule?.min?.value ?? min, maxSize: schedule?.max?.value ?? max };
 }

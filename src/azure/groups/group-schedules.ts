@@ -41,7 +41,7 @@ export class GroupSchedules {
   #startTimes: ReadonlyMap<NodeGroupId, readonly number[]> = new Map();
   #uses: { readonly of: readonly [GroupSelection, Registration]; readonly byKey: ReadonlyMap<string, HeededHours> } | undefined;
   #current: Schedules = NO_SCHEDULES;
-  #madeOf: { readonly rules: Schedules; readonly aks: MaintenanceReading | undefined } | undefined;
+  #madeOf: { readonly rules: Schedules; readonly aks: MaintenanceReading } | undefined;
 
   constructor(store: KnownGroups) {
     this.#store = store;
@@ -71,10 +71,10 @@ export class GroupSchedules {
   /** The rules, and the hours of AKS if they matter to a group: the same object while both are. */
   current(nowMs: number): Schedules {
     const { schedules: rules = NO_SCHEDULES } = this.#store.selection;
-    const aks = this.#heeded().size > 0 ? this.#store.maintenance.current(nowMs) : undefined;
+    const aks = this.#heeded().size > 0 ? this.#store.maintenance.current(nowMs) : NO_SCHEDULES.aks;
     if (this.#madeOf?.rules !== rules || this.#madeOf.aks !== aks) {
       this.#madeOf = { rules, aks };
-      this.#current = aks === undefined ? rules : { ...rules, aks };
+      this.#current = aks === rules.aks ? rules : { ...rules, aks };
     }
     return this.#current;
   }
@@ -114,8 +114,8 @@ export class GroupSchedules {
 
   #hourFindings(nowMs: number): readonly string[] {
     const { aks } = this.current(nowMs);
-    if (aks === undefined || this.#store.maintenance.isPending) return [];
     const heeded = [...this.#heeded()].map(([key, use]) => ({ id: this.#store.registration().groups.get(key)?.id ?? key, use }));
+    if (heeded.length === 0 || this.#store.maintenance.isPending) return [];
     if (!aks.known) {
       const waiting = heeded.map(({ id }) => id).join(', ');
       return [`AKS's maintenance windows are not known: ${aks.reason}. Removals wait in ${waiting}.`];

@@ -1,4 +1,5 @@
 /** What schedules change next: the times at which what they say of a group becomes another. Must not know who asks. */
+import { isDeepStrictEqual } from 'node:util';
 import { isRuleFor, type GroupSchedule, type Schedules, type Span } from '../schedule-rules.ts';
 import { scheduleOf, type ScheduledGroup } from './schedules.ts';
 import { timetable } from './times.ts';
@@ -29,13 +30,13 @@ export function scheduleAhead(schedules: Schedules, group: ScheduledGroup, { sta
     if (schedule === undefined) return [];
     const step = { atMs, min: schedule.min?.value ?? group.min, max: schedule.max?.value ?? group.max, schedule };
     const before = steps.at(-1);
-    if (before === undefined || essence(before) !== essence(step)) steps.push(step);
+    if (before === undefined || !isDeepStrictEqual(essence(before), essence(step))) steps.push(step);
   }
   return steps;
 }
 
 /** What people and plans notice: not which of two rules says the same. */
-function essence({ min, max, schedule }: ScheduleStep): string {
-  const { headroom, repack, scaleDown, pause, hoursUnknown = null } = schedule;
-  return JSON.stringify([min, max, hoursUnknown, ...[headroom, repack, scaleDown, pause].map((said) => said?.value ?? null)]);
+function essence({ min, max, schedule }: ScheduleStep): readonly unknown[] {
+  const { headroom, repack, scaleDown, pause, hoursUnknown } = schedule;
+  return [min, max, hoursUnknown, ...[headroom, repack, scaleDown, pause].map((said) => said?.value)];
 }

@@ -22,11 +22,10 @@ export interface ScheduledGroup {
   readonly max: number;
   /** How long a new node takes until it is ready. */
   readonly bootMs: number;
-  /** Whether removals keep out of the hours of AKS or to them. If absent, neither. */
-  readonly maintenance?: Exclude<MaintenanceUse, 'ignore'> | undefined;
+  /** Whether removals keep out of the hours of AKS or to them. undefined: neither. */
+  readonly maintenance: Exclude<MaintenanceUse, 'ignore'> | undefined;
 }
 
-const NOT_READ = 'they were not read';
 const STEP_MS = 5 * 60_000;
 
 /** How long a node is expected to take until it is ready. `times`: those of the last ones. */
@@ -55,7 +54,7 @@ export function scheduleOf(
     // guard: what keeps nodes longest is what is said of removals
     scaleDown: lastToEnd(removalsOff(now, moment), removalsOffByAks(maintenance, table, nowMs)),
     // guard: while the hours of AKS are not known, nothing is removed where they matter
-    hoursUnknown: maintenance !== undefined && schedules.aks?.known !== true ? (schedules.aks?.reason ?? NOT_READ) : undefined,
+    hoursUnknown: maintenance === undefined || schedules.aks.known ? undefined : schedules.aks.reason,
     pause: pauseOf(now),
     pool: { names: group.names, min: group.min, max: group.max, maintenance },
   };

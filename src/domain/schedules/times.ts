@@ -8,8 +8,8 @@ export interface Timetable {
   readonly fromMs: number;
   readonly toMs: number;
   readonly spans: readonly (readonly Span[])[];
-  /** The hours of AKS until `aksToMs`. Absent if they are not known, or matter to no group. */
-  readonly aks?: MaintenanceTimes;
+  /** The hours of AKS until `aksToMs`. undefined: they are not known, or matter to no group. */
+  readonly aks: MaintenanceTimes | undefined;
   readonly aksToMs: number;
 }
 
@@ -38,7 +38,7 @@ export function timetable({ rules, aks }: Schedules, { startMs, endMs }: Span): 
     fromMs: startMs,
     toMs: endMs,
     spans: rules.map((rule) => spansOf(rule, { startMs, endMs })),
-    ...(aks?.known === true ? { aks: maintenanceTimes(aks.configurations, { startMs, endMs: aksToMs }) } : {}),
+    aks: aks.known ? maintenanceTimes(aks.configurations, { startMs, endMs: aksToMs }) : undefined,
     aksToMs,
   };
 }

@@ -16,6 +16,7 @@ import type { Pod, PodShape } from '../../domain/pod.ts';
 import type { ScaleDownPlan, ScaleUpPlan } from '../../domain/plan.ts';
 import type { Policy } from '../../domain/policy.ts';
 import { storedPod, storedShape, totalPod, totalShape, type StoredPod, type StoredShape } from './stored-pod.ts';
+import { NO_SCHEDULES } from '../../domain/schedule-rules.ts';
 import { wholePolicy, type StoredPolicy } from './stored-policy.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import { type LoopRecord, NOTHING_DECIDED } from '../../domain/ports/records.ts';
@@ -121,7 +122,11 @@ function totalObservation(stored: StoredObservation): Observation {
   const nodes = new Map([...cluster.nodes].map(([name, node]) => [name, { ...UNREMARKABLE, ...node }]));
   const capacity = { ...NO_CAPACITY_OBJECTS, ...cluster.capacity };
   const pods = podsWith(cluster, totalPod);
-  return { ...stored, cluster: { ...NOT_WATCHED, ...cluster, ...pods, capacity, nodes }, cloud: { ...NOTHING_REPORTED, ...cloud, groups } };
+  return {
+    ...stored,
+    cluster: { ...NOT_WATCHED, ...cluster, ...pods, capacity, nodes },
+    cloud: { ...NOTHING_REPORTED, ...cloud, groups, schedules: { ...NO_SCHEDULES, ...cloud.schedules } },
+  };
 }
 
 interface PodLists<One> {

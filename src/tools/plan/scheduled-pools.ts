@@ -24,7 +24,7 @@ function namesOf({ id, template }: NodeGroup): readonly string[] {
 function scheduled(group: NodeGroup, schedules: Schedules, nowMs: number): NodeGroup {
   const { minSize: min, maxSize: max } = group;
   const names = namesOf(group);
-  const schedule = scheduleOf(schedules, { names, min, max, bootMs: expectedStartMs() }, nowMs);
+  const schedule = scheduleOf(schedules, { names, min, max, bootMs: expectedStartMs(), maintenance: undefined }, nowMs);
   if (schedule === undefined) return group;
   const limits = limitsIn({ min, max }, schedule);
   const paused = pauseBlocks(scheduledPauses(schedule), names, nowMs);

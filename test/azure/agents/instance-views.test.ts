@@ -1,6 +1,7 @@
 /** Instance views beside a list of machines: which are read, and what a list without them leaves as it was. */
 import { describe, expect, it } from 'vitest';
 import { meet, SPEC } from '../meeting.ts';
+import { PLAIN_DELETE } from '../../../src/domain/ports/cloud.ts';
 import { stoppedInstances } from '../../../src/domain/node-group.ts';
 
 const MINUTE = 60_000;
@@ -13,7 +14,9 @@ describe('more stopped machines than views are read with one list', () => {
     await m.pass(10_000);
     const { id, instances = [] } = m.group('many');
     const keys = instances.slice(0, 24).map(({ key }) => key);
-    await m.drive(m.azure.deleteInstances({ group: id, instances: keys, mayStop: new Set(keys), allowBelowMin: false }, m.signal));
+    await m.drive(
+      m.azure.deleteInstances({ ...PLAIN_DELETE, group: id, instances: keys, mayStop: new Set(keys), allowBelowMin: false }, m.signal),
+    );
     const seen: number[] = [];
     await m.pass(10 * MINUTE);
     for (let step = 0; step < 6; step++) {

@@ -73,7 +73,7 @@ describe('the blocks of pauses', () => {
   });
 
   it('of a rule without an end say that it may last longer', () => {
-    const group = { names: NAMES, min: 0, max: 9, bootMs: 0 };
+    const group = { names: NAMES, min: 0, max: 9, bootMs: 0, maintenance: undefined };
     const off = scheduledPauses(scheduleOf(schedulesOf('rules: [{scaleDown: off}]'), group, 0));
     expect(describeBlock(pauseBlocks(off, NAMES, 0).removal)).toBe(
       'removals are paused until 1970-01-11T00:00:00Z by schedule rule 1: it may last longer',

@@ -1,7 +1,13 @@
 /** The hours in which AKS works by itself: when they are, and what they say of removals. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { MaintenanceConfiguration, MaintenanceRecurrence, MaintenanceWindow, Schedules } from '../../../src/domain/schedule-rules.ts';
+import {
+  type MaintenanceConfiguration,
+  type MaintenanceRecurrence,
+  type MaintenanceWindow,
+  NO_SCHEDULES,
+  type Schedules,
+} from '../../../src/domain/schedule-rules.ts';
 import { scheduleAhead } from '../../../src/domain/schedules/ahead.ts';
 import { maintenanceTimes } from '../../../src/domain/schedules/maintenance.ts';
 import { scheduleOf, type ScheduledGroup } from '../../../src/domain/schedules/schedules.ts';
@@ -103,11 +109,11 @@ describe('the hours of AKS', () => {
   });
 });
 
-const GROUP: ScheduledGroup = { names: ['general'], min: 1, max: 10, bootMs: 0 };
-const NIGHTLY: Schedules = { rules: [], aks: { known: true, configurations: [windowed({ kind: 'days', every: 1 })] } };
-const UNSURE: Schedules = { rules: [], aks: { known: true, configurations: [windowed({ kind: 'days', every: 2 })] } };
-const NONE: Schedules = { rules: [], aks: { known: true, configurations: [] } };
-const UNKNOWN: Schedules = { rules: [], aks: { known: false, reason: 'no right' } };
+const GROUP: ScheduledGroup = { names: ['general'], min: 1, max: 10, bootMs: 0, maintenance: undefined };
+const NIGHTLY: Schedules = { ...NO_SCHEDULES, aks: { known: true, configurations: [windowed({ kind: 'days', every: 1 })] } };
+const UNSURE: Schedules = { ...NO_SCHEDULES, aks: { known: true, configurations: [windowed({ kind: 'days', every: 2 })] } };
+const NONE: Schedules = { ...NO_SCHEDULES, aks: { known: true, configurations: [] } };
+const UNKNOWN: Schedules = { ...NO_SCHEDULES, aks: { known: false, reason: 'no right' } };
 const AT = ms('2026-11-26T12:00');
 const NIGHT = ms('2026-11-26T03:00');
 
@@ -132,7 +138,7 @@ describe('removals of a group', () => {
   it('wait while the hours are not known, and only where they matter', () => {
     expect(scheduleOf(UNKNOWN, { ...GROUP, maintenance: 'avoid' }, AT)).toMatchObject({ hoursUnknown: 'no right' });
     expect(scheduleOf(UNKNOWN, { ...GROUP, maintenance: 'only' }, AT)).toMatchObject({ hoursUnknown: 'no right' });
-    expect(scheduleOf({ rules: [] }, { ...GROUP, maintenance: 'only' }, AT)).toMatchObject({ hoursUnknown: 'they were not read' });
+    expect(scheduleOf(NO_SCHEDULES, { ...GROUP, maintenance: 'only' }, AT)).toMatchObject({ hoursUnknown: 'they were not read' });
     expect(scheduleOf(UNKNOWN, GROUP, AT)).toBeUndefined();
   });
 
@@ -178,7 +184,7 @@ it('no time is both one that removals keep to and one that they avoid, and certa
       (recurring, startDay, offsetMinutes, minutes) => {
         const nowMs = NOVEMBER.startMs + minutes * 60_000;
         const configurations = [windowed(recurring, { offsetMinutes, ...(startDay === undefined ? {} : { startDay }) })];
-        const schedules: Schedules = { rules: [], aks: { known: true, configurations } };
+        const schedules: Schedules = { ...NO_SCHEDULES, aks: { known: true, configurations } };
         const isOff = (maintenance: 'avoid' | 'only'): boolean =>
           scheduleOf(schedules, { ...GROUP, maintenance }, nowMs)?.scaleDown !== undefined;
         return isOff('avoid') || isOff('only');

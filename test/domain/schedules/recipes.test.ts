@@ -21,7 +21,7 @@ interface Said {
 /** The pool has 0 to 50 nodes, which are ready at once. */
 function saysAt(yaml: string, pool: string, time: string): Said {
   const { schedules } = configOf({ argv: ['--config=c'], files: { c: yaml } }).azure;
-  const found = scheduleOf(schedules, { names: [pool], min: 0, max: 50, bootMs: 0 }, Date.parse(time));
+  const found = scheduleOf(schedules, { names: [pool], min: 0, max: 50, bootMs: 0, maintenance: undefined }, Date.parse(time));
   const { min, max, scaleDown, pause, headroom, repack } = found ?? {};
   const is = [
     pause === undefined ? [] : ['paused'],

@@ -10,7 +10,7 @@ import { schedulesOf } from '../../support/schedules.ts';
 const MINUTE = 60_000;
 // A Friday.
 const at = (time: string, day = '2026-11-27'): number => Date.parse(`${day}T${time}Z`);
-const GROUP: ScheduledGroup = { names: ['aks-general-1-vmss', 'general'], min: 1, max: 10, bootMs: 0 };
+const GROUP: ScheduledGroup = { names: ['aks-general-1-vmss', 'general'], min: 1, max: 10, bootMs: 0, maintenance: undefined };
 const DAYTIME = 'days: Mon-Fri, from: "07:30", to: "19:30"';
 
 function says(rules: string, nowMs: number, group: Partial<ScheduledGroup> = {}) {
@@ -140,7 +140,7 @@ it('no rule passes the limits of a pool or of AKS, and no minimum the maximum', 
       (drawn, [one, other], nowMs, bootMs) => {
         const rules = drawn.map((rule, index) => ({ ...rule, number: index + 1 }));
         const pool = { min: Math.min(one, other), max: Math.max(one, other) };
-        const found = scheduleOf({ rules }, { names: ['general'], ...pool, bootMs }, nowMs);
+        const found = scheduleOf({ ...NO_SCHEDULES, rules }, { names: ['general'], ...pool, bootMs, maintenance: undefined }, nowMs);
         const [min, max] = [found?.min?.value ?? pool.min, found?.max?.value ?? pool.max];
         return pool.min <= min && min <= max && max <= pool.max && max <= MAX_POOL_NODES;
       },

@@ -11,7 +11,8 @@ import { dumpRecord, plainPlan, readDump } from '../../../src/loop/replay/dump.t
 import { replayDump } from '../../../src/loop/replay/replay.ts';
 import { templateHash } from '../../../src/planning/promises/broken-promise.ts';
 import { podClass } from '../../../src/planning/state/increases/pods-of-increases.ts';
-import type { LoopRecord } from '../../../src/domain/ports/records.ts';
+import { type LoopRecord, NOTHING_DECIDED } from '../../../src/domain/ports/records.ts';
+import { NO_SCHEDULES } from '../../../src/domain/schedule-rules.ts';
 import { aBudget, aGroup, aNode, anInstance, aPod, aShape, aTemplate, resourceNames, START_MS } from '../../support/builders.ts';
 import { aPolicy, FIRST_POLICY } from '../../support/policy.ts';
 import { aStage } from '../support.ts';
@@ -236,6 +237,22 @@ describe('a dumped decision', () => {
     };
     const read = readDump(JSON.stringify({ ...dump, policy: older }), resourceNames);
     expect(read.policy).toEqual(readDump(text, resourceNames).policy);
+    expect(replayDump(read, resourceNames).equal).toBe(true);
+  });
+
+  it('of a version that said less of what came before the plan, and of schedules, is read whole', async () => {
+    const stage = aStage({ groups: [aGroup({ id: 'a', target: 0 })], pods: [aPod({ name: 'web' })] });
+    await stage.runOnce();
+    const up = stage.records.find((record) => record.scaleUp.length > 0);
+    if (up === undefined) throw new Error('no scale-up was recorded');
+    const { maintenance: _maintenance, aks: _aks, ...schedules } = NO_SCHEDULES;
+    const cloud = { ...up.observation.cloud, schedules };
+    const older = { ...up, observation: { ...up.observation, cloud } } as LoopRecord;
+    const written = JSON.parse(dumpRecord(older, resourceNames)) as Readonly<Record<string, unknown>>;
+    const { fullGroups: _full, cancellable: _cancellable, request: _request, scaleUpPlanned: _planned, ...dump } = written;
+    const read = readDump(JSON.stringify(dump), resourceNames);
+    expect(read).toMatchObject(NOTHING_DECIDED);
+    expect(read.observation.cloud.schedules).toEqual(NO_SCHEDULES);
     expect(replayDump(read, resourceNames).equal).toBe(true);
   });
 

@@ -17,7 +17,11 @@ const RULES = schedulesOf('rules: [{from: "01:00", to: "02:00", min: 3}, {pools:
 function at(hours: number, names: readonly string[], schedules = RULES) {
   const nowMs = START_MS + hours * HOUR;
   const groups = names.map((id) => {
-    const schedule: GroupSchedule | undefined = scheduleOf(schedules, { names: [id], min: 1, max: 10, bootMs: 5 * 60_000 }, nowMs);
+    const schedule: GroupSchedule | undefined = scheduleOf(
+      schedules,
+      { names: [id], min: 1, max: 10, bootMs: 5 * 60_000, maintenance: undefined },
+      nowMs,
+    );
     return { ...aGroup({ id }), id: nodeGroupId(id), minSize: schedule?.min?.value ?? 1, maxSize: 10, schedule };
   });
   const observation = anObservation(groups, aCluster(), { nowMs });
@@ -58,6 +62,10 @@ it('a rule that changes while it holds is an event once more, and one that stays
 });
 
 it('of a rule without an end, it says until when it holds at least', () => {
-  const schedule = scheduleOf(schedulesOf('rules: [{max: 8}]'), { names: ['a'], min: 1, max: 10, bootMs: 0 }, START_MS);
+  const schedule = scheduleOf(
+    schedulesOf('rules: [{max: 8}]'),
+    { names: ['a'], min: 1, max: 10, bootMs: 0, maintenance: undefined },
+    START_MS,
+  );
   expect(describeSchedule(schedule, START_MS)).toEqual(['max 8 at least until 2026-12-01 00:00 UTC by schedule rule 1']);
 });

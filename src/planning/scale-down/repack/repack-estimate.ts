@@ -25,7 +25,13 @@ export function* estimateRepacks(input: EstimateInput): SlicedWork<RepackEstimat
   yield* snapshot.syncInSlices(observation.cluster);
   const context = makeScaleDownContext({ ...REMOVALS_ALONE, ...input, snapshot, inSequence: true });
   const { candidates, kept } = yield* findRepackCandidates(context);
-  const { sets, cutShort } = yield* searchRepacks({ context, candidates, pools: growablePools(context, names) });
+  const { sets, cutShort } = yield* searchRepacks({
+    context,
+    candidates,
+    pools: growablePools(context, names),
+    closed: new Set(),
+    mostAtOnce: Infinity,
+  });
   const saved = sets.reduce((sum, set) => sumOf(sum, set.saved), NOTHING_SAVED);
   const { groupOfNode } = observation.cloud;
   const nodes = [...observation.cluster.nodes.values()].filter(({ name, readiness }) => readiness.ready && groupOfNode.has(name)).length;

@@ -36,9 +36,9 @@ export interface RepackSearchInput {
   /** Groups that may bring new nodes. */
   readonly pools: readonly GrowablePool[];
   /** Nodes that take no pods beside those that no removal counts on. */
-  readonly closed?: ReadonlySet<NodeName>;
-  /** How many nodes one set may remove. If absent, no limit. */
-  readonly mostAtOnce?: number;
+  readonly closed: ReadonlySet<NodeName>;
+  /** How many nodes one set may remove. */
+  readonly mostAtOnce: number;
 }
 
 export interface FoundSets {
@@ -66,7 +66,7 @@ export function* searchRepacks(input: RepackSearchInput): SlicedWork<FoundSets> 
 }
 
 function* searchInFork(input: RepackSearchInput): SlicedWork<FoundSets> {
-  const { context, closed = new Set<NodeName>() } = input;
+  const { context, closed } = input;
   const destinations = destinationsOf(context);
   for (const name of closed) destinations.delete(name);
   placePodsOfDrainingNodes(context, destinations);
@@ -119,7 +119,7 @@ function addedOf(sets: readonly RepackSet[], { id }: NodeGroup): number {
 }
 
 /** Removals that need no new node follow each other: as many at once as one set may have. */
-function inParts(found: Try, { context, mostAtOnce = Infinity }: Search): readonly RepackSet[] {
+function inParts(found: Try, { context, mostAtOnce }: Search): readonly RepackSet[] {
   const parts: RepackSet[] = [];
   const size = Math.min(found.removed.length, mostAtOnce);
   for (let from = 0; from < found.removed.length; from += size) {
@@ -219,7 +219,7 @@ interface RemovalsInOrder {
 
 /** Removes what can be removed, one node on top of the other. */
 function* removeInOrder(search: Search, { order, wanted, destinations }: RemovalsInOrder): SlicedWork<readonly Candidate[]> {
-  const { context, mostAtOnce = Infinity } = search;
+  const { context, mostAtOnce } = search;
   if (wanted !== undefined) for (const name of addNewNodes(wanted.pool, wanted.nodes, context.snapshot)) destinations.add(name);
   const limits = limitsAfter(search, wanted);
   if (!limits.allowNew) return [];

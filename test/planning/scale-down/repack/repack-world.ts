@@ -77,7 +77,9 @@ export function contextOf(world: World, seen: (cluster: ClusterView) => ClusterV
 export function searchIn(world: World, seen: (cluster: ClusterView) => ClusterView = (cluster) => cluster): FoundSets {
   const context = contextOf(world, seen);
   const { candidates } = finishAtOnce(findRepackCandidates(context));
-  return finishAtOnce(searchRepacks({ context, candidates, pools: growablePools(context, resourceNames) }));
+  return finishAtOnce(
+    searchRepacks({ context, candidates, pools: growablePools(context, resourceNames), closed: new Set(), mostAtOnce: Infinity }),
+  );
 }
 
 export function found(cluster: SmallCluster, sizes: Sizes): FoundSets {
