@@ -2,7 +2,6 @@
  * Why a node group does not change now, as data. Plans and documents compare and count codes; people read {@link describeBlock}, the one place
  * of the sentences. Must not know which part asks.
  */
-import { isDeepStrictEqual } from 'node:util';
 
 // `message` is in the words of Azure or of the part that found the reason. Times are milliseconds since the epoch.
 
@@ -207,8 +206,11 @@ const PASSING: ReadonlySet<string> = new Set(['untilMs', 'atMs', 'message', 'lef
 
 /** Whether both have the same reason, whatever has passed meanwhile. */
 export function isSameReason(left: { readonly code: string }, right: { readonly code: string }): boolean {
-  const lasting = (reason: object) => Object.entries(reason).filter(([key, value]) => value !== undefined && !PASSING.has(key));
-  return isDeepStrictEqual(Object.fromEntries(lasting(left)), Object.fromEntries(lasting(right)));
+  const lasting = (reason: object): readonly (readonly [string, unknown])[] =>
+    Object.entries(reason).filter(([key, value]) => value !== undefined && !PASSING.has(key));
+  const others = new Map<string, unknown>(lasting(right));
+  const own = lasting(left);
+  return own.length === others.size && own.every(([key, value]) => others.get(key) === value);
 }
 
 /** The blocks as sentences, under the names that dumps and documents have for them. */
