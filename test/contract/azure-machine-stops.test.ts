@@ -102,6 +102,11 @@ describe('machines that are removed from a pool that deallocates', () => {
     expect([m.violations.list(), m.events.filter(({ kind }) => kind === 'external-change')]).toEqual([[], []]);
   });
 
+  it('keep a disk whose SKU the machines name, at the price of that', async () => {
+    const m = await withTwoStopped('left-out');
+    expect(group(m).stopped).toMatchObject({ diskSku: 'P10 LRS' });
+  });
+
   it.each<MachineStops>(['left-out', 'counted'])(
     'and are %s keep their size from being written until that is known',
     async (machineStops) => {

@@ -67,17 +67,22 @@ const SCALE_SET = fields('name id location etag', {
   }),
 });
 
-const VM = fields('name id instanceId location', {
-  zones: VALUES,
-  tags: 'map',
-  properties: fields('provisioningState vmId timeCreated', {
-    instanceView: VIEW,
-    osProfile: fields('computerName'),
-    hardwareProfile: fields('vmSize'),
-    virtualMachineScaleSet: fields('id'),
-    protectionPolicy: fields('protectFromScaleIn protectFromScaleSetActions'),
-  }),
-});
+const vmFields = (more: Readonly<Record<string, Kept>>): KeptFields =>
+  fields('name id instanceId location', {
+    zones: VALUES,
+    tags: 'map',
+    properties: fields('provisioningState vmId timeCreated', {
+      instanceView: VIEW,
+      osProfile: fields('computerName'),
+      hardwareProfile: fields('vmSize'),
+      virtualMachineScaleSet: fields('id'),
+      protectionPolicy: fields('protectFromScaleIn protectFromScaleSetActions'),
+      ...more,
+    }),
+  });
+const INSTANCE = vmFields({});
+/** The disks of instances are those that their scale set states. */
+const VM = vmFields({ storageProfile: fields('', { osDisk: fields('diskSizeGB', { managedDisk: fields('storageAccountType') }) }) });
 
 const CAPABILITIES: Kept = { each: fields('name value') };
 const SIZE = fields('resourceType name tier size family', {
@@ -96,8 +101,8 @@ const COUNTS = fields('', { virtualMachine: fields('', { statusesSummary: { each
 const DOCUMENTS: Partial<Readonly<Record<ArmOperation, KeptFields>>> = {
   listScaleSets: SCALE_SET,
   getScaleSet: SCALE_SET,
-  listInstances: VM,
-  getInstance: VM,
+  listInstances: INSTANCE,
+  getInstance: INSTANCE,
   listVms: VM,
   getVm: VM,
   listSkus: SIZE,

@@ -16,6 +16,7 @@ import type { IncreaseRuleInput } from '../groups/group-rules.ts';
 import type { RegisteredGroup } from '../groups/registry.ts';
 import type { AgentPoolRow } from '../rows/agent-pool.ts';
 import type { ScaleSetRow } from '../rows/scale-set.ts';
+import type { PoolSizeRow } from '../rows/vms-pool.ts';
 import { placedZones } from '../rows/zone-placement.ts';
 import type { Sku } from '../sizes/sku-catalog.ts';
 import type { SizeKnowledge } from '../sizes/size-knowledge.ts';
@@ -31,7 +32,7 @@ export interface GroupFactsDeps {
   readonly options: Pick<AzureOptions, 'writePath' | 'clusterName' | 'clusterResourceGroup' | 'deallocate'>;
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly scaleSets: Pick<Table<ScaleSetRow>, 'get'>;
-  readonly vmsPools: Pick<VmsPools, 'heldReason' | 'poolHeldReason'>;
+  readonly vmsPools: Pick<VmsPools, 'heldReason' | 'poolHeldReason'> & { readonly sizes: Pick<Table<PoolSizeRow>, 'get'> };
   readonly ownWrites: Pick<OwnWrites, 'increaseHeldReason' | 'isThroughAks'>;
   readonly rateLimits: Pick<RateLimits, 'heldReason'>;
   readonly quota: Pick<QuotaLedger, 'quotas'>;
@@ -39,6 +40,8 @@ export interface GroupFactsDeps {
   readonly sizes: Pick<SizeKnowledge, 'find' | 'unavailableReason'>;
   /** The zones of the listed instances of a group. */
   readonly instanceZones: (groupKey: string) => Iterable<string | undefined>;
+  /** The SKU of a disk that a listed machine of a VMs pool has. undefined: none names its disk. */
+  readonly machineDisk: (groupKey: string) => string | undefined;
 }
 
 const UNTAGGED_MS = 60_000;
@@ -49,6 +52,8 @@ export class GroupFacts {
   readonly #byName = new Map<string, Sku>();
   /** Scale sets that a GET returned without an entity tag, by key: until when (monotonic) they are not read again. */
   readonly #untaggedUntilMs = new Map<string, number>();
+  /** What machines of VMs pools have shown: a pool whose machines are all stopped may show no disk any more. */
+  readonly #machineDisks = new Map<string, string>();
 
   constructor(deps: GroupFactsDeps) {
     this.#deps = deps;
@@ -63,12 +68,21 @@ export class GroupFacts {
   }
 
   /** The SKU of the disk that each stopped instance keeps. undefined: none is to be stopped, or the disk is not billed by its size. */
-  stoppedDiskOf(group: RegisteredGroup): string | undefined {
-    const { known, options, scaleSets } = this.#deps;
-    const set = scaleSets.get(group.key)?.value;
-    if (set === undefined || set.osDisk.ephemeral) return undefined;
-    const own = nodeGroupOptionsOf(group.key, set.tags, known.selection.nodeGroupOptions);
-    return (own.deallocate ?? options.deallocate) ? diskSkuOf(set.osDisk.tier, set.osDisk.sizeGb) : undefined;
+  stoppedDiskOf({ key }: RegisteredGroup): string | undefined {
+    const { known, options, scaleSets, vmsPools } = this.#deps;
+    const set = scaleSets.get(key)?.value;
+    const size = vmsPools.sizes.get(key)?.value;
+    const tags = (set ?? size)?.tags;
+    if (tags === undefined || set?.osDisk.ephemeral === true || size?.ephemeralDisk === true) return undefined;
+    const own = nodeGroupOptionsOf(key, tags, known.selection.nodeGroupOptions);
+    if (!(own.deallocate ?? options.deallocate)) return undefined;
+    return set === undefined ? this.#machineDiskOf(key) : diskSkuOf(set.osDisk.tier, set.osDisk.sizeGb);
+  }
+
+  #machineDiskOf(key: string): string | undefined {
+    const shown = this.#deps.machineDisk(key) ?? this.#machineDisks.get(key);
+    if (shown !== undefined) this.#machineDisks.set(key, shown);
+    return shown;
   }
 
   /** Why agent pools are unknown; undefined: they have been read. */

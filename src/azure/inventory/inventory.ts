@@ -150,6 +150,7 @@ export class AzureInventory {
       known,
       sizes: this.#sizes,
       instanceZones,
+      machineDisk: (key) => [...instances.scope(key).values()].find(({ value }) => value.diskSku !== undefined)?.value.diskSku,
     });
     const { facts } = this;
     this.usageDoubt = new UsageDoubt({ clock, reads, quota, known, facts });

@@ -16,6 +16,7 @@ import { withoutNulls } from '../../lib/without-nulls.ts';
 import { groupSizeOf, MAX_DISK_GIB, wholeNumberUpTo } from '../../domain/platform-limits.ts';
 import { unreadableReason, wrongFieldReason } from './scale-set-forms.ts';
 import { defined } from '../../lib/defined.ts';
+import { diskSkuOf } from '../sizes/disk-skus.ts';
 import { placementOfScaleSet, zoneNumbers, type ZonePlacement } from './zone-placement.ts';
 
 /** A scale set. `capacity` is the fenced number of its table. */
@@ -167,6 +168,8 @@ export interface InstanceRow {
   readonly isFailedWithoutVm?: true;
   /** What its protection policy forbids. If absent, it is not protected. */
   readonly protectedFrom?: NonNullable<Instance['protectedFrom']>;
+  /** The SKU of its OS disk, such as `P10 LRS`. If absent, it is of a scale set, or Azure named none that is billed by its size. */
+  readonly diskSku?: string;
 }
 
 /** Whether its creation or its bootstrap failed, as far as Azure shows. */
@@ -205,7 +208,9 @@ export function projectVm(given: VirtualMachine, group?: string): InstanceRow | 
   const pool = poolOf(readTags(raw.tags));
   const owner = group ?? (pool === undefined ? undefined : `${pool}/${textOf(raw.hardwareProfile?.vmSize)}`);
   if (!parsed.ok || parsed.ref.kind !== 'vm' || owner === undefined) return undefined;
-  return readableRow(raw, parsed.ref, foldName(owner));
+  const disk = raw.storageProfile?.osDisk;
+  const diskSku = diskSkuOf(disk?.managedDisk?.storageAccountType, wholeNumberUpTo(disk?.diskSizeGB, MAX_DISK_GIB));
+  return { ...readableRow(raw, parsed.ref, foldName(owner)), ...defined({ diskSku }) };
 }
 
 /** The key of the instance that an answer is about. undefined: its id is not the id of an instance. */

@@ -184,7 +184,7 @@ export class CloudViewBuilder {
           instances,
         ),
       ),
-      stopped: this.#stopped.describe(group, stopped, { set: view?.row.value, pool: own.pool }),
+      stopped: this.#stopped.describe(group, stopped, { set: view?.row.value, pool: own.pool, diskSku: store.facts.stoppedDiskOf(group) }),
       observedAtMs: (view ?? size)?.seen.atMs ?? 0,
       instances,
       listedAtMs,

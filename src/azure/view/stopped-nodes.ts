@@ -18,7 +18,6 @@ import type { AzureInventory } from '../inventory/inventory.ts';
 import type { RegisteredGroup } from '../groups/registry.ts';
 import type { AgentPoolRow } from '../rows/agent-pool.ts';
 import type { InstanceRow, ScaleSetRow } from '../rows/scale-set.ts';
-import { diskSkuOf } from '../sizes/disk-skus.ts';
 
 interface StoppedNodesDeps {
   readonly store: Pick<AzureInventory, 'instances' | 'registration'>;
@@ -30,6 +29,13 @@ interface SplitInstances {
   readonly states: string;
   readonly active: readonly Instance[];
   readonly stopped: readonly StoppedInstance[];
+}
+
+interface StoppedDisks {
+  readonly set: ScaleSetRow | undefined;
+  readonly pool: AgentPoolRow | undefined;
+  /** undefined: unknown, or not billed by its size. */
+  readonly diskSku: string | undefined;
 }
 
 type ClusterNodes = ClusterView['nodes'];
@@ -99,11 +105,7 @@ export class StoppedNodes {
   }
 
   /** What the view says of the stopped instances of a group. undefined: its nodes are deleted, as usual. */
-  describe(
-    { key }: RegisteredGroup,
-    instances: readonly StoppedInstance[],
-    { set, pool }: { readonly set: ScaleSetRow | undefined; readonly pool: AgentPoolRow | undefined },
-  ): NodeGroup['stopped'] {
+  describe({ key }: RegisteredGroup, instances: readonly StoppedInstance[], { set, pool, diskSku }: StoppedDisks): NodeGroup['stopped'] {
     const { stopped } = this.#deps;
     const rule = stopped.ruleOf(key);
     if (rule?.kind !== 'stops') return rule;
@@ -112,7 +114,7 @@ export class StoppedNodes {
     const { sizeGb: diskGib, tier: diskTier } = set?.osDisk ?? { sizeGb: pool?.osDiskSizeGb, tier: undefined };
     const { counting } = stopped.of(key);
     const counts = counting?.known === true && counting.how !== undefined ? { how: counting.how, sinceMs: counting.sinceMs } : undefined;
-    const disk = { diskGib, diskTier, diskSku: diskSkuOf(diskTier, diskGib) };
+    const disk = { diskGib, diskTier, diskSku };
     return { kind: 'stops', instances, max: rule.max, ...disk, startsClosed, ...defined({ counts }) };
   }
 

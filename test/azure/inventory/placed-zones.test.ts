@@ -25,13 +25,14 @@ function facts({ placement, sku, seen }: { readonly placement: object; readonly 
     options: { writePath: 'vmss', clusterName: undefined, clusterResourceGroup: undefined, deallocate: false },
     clock: { monotonic: () => 0 },
     scaleSets: { get: () => ({ key: 'set', scope: '', agentId: 'sets', value: set, etag: '"1"' }) },
-    vmsPools: { heldReason: () => undefined, poolHeldReason: () => undefined },
+    vmsPools: { heldReason: () => undefined, poolHeldReason: () => undefined, sizes: new Map() },
     ownWrites: { increaseHeldReason: () => undefined, isThroughAks: () => false },
     rateLimits: { heldReason: () => undefined },
     quota: { quotas: () => [] },
     known: { pools: undefined, groups: () => [GROUP].values(), selection: NO_SELECTION },
     sizes: { find: () => sku, unavailableReason },
     instanceZones: () => seen,
+    machineDisk: () => undefined,
   });
 }
 

@@ -48,6 +48,18 @@ describe('rows: the state of a machine', () => {
     expect(projectVm({ ...raw, id: `${scope}/virtualMachines/flex-3` }, 'set')?.state).toBe(state);
   });
 
+  it.each([
+    [{ diskSizeGB: 128, managedDisk: { storageAccountType: 'Premium_LRS' } }, 'P10 LRS'],
+    [{ diskSizeGB: 128, managedDisk: { storageAccountType: 'UltraSSD_LRS' } }, undefined],
+    [{ diskSizeGB: 128, managedDisk: {} }, undefined],
+    [{ managedDisk: { storageAccountType: 'Premium_LRS' } }, undefined],
+    [undefined, undefined],
+  ])('the OS disk %j of a machine of a VMs pool is billed as %s', (osDisk, sku) => {
+    const vm = { location: 'eastus2', id: '/subscriptions/s/resourceGroups/r/providers/Microsoft.Compute/virtualMachines/m' };
+    const given = osDisk === undefined ? vm : { ...vm, storageProfile: { osDisk: { createOption: 'FromImage', ...osDisk } } };
+    expect(projectVm(given, 'vms/size')?.diskSku).toBe(sku);
+  });
+
   it('reports an error of the extension that bootstraps nodes, and ignores one of another extension', () => {
     const told = (name: string): string | undefined =>
       projectInstance(
