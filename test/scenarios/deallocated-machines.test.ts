@@ -4,7 +4,7 @@ import { stoppedInstances } from '../../src/domain/node-group.ts';
 import type { MachineStops } from '../../world/simulator/base/world-spec.ts';
 import { runCommand } from '../support/run-command.ts';
 import { startedWorld, type VirtualRun } from '../support/virtual-world.ts';
-import { aPool, bound, deployment, events, MINUTE, pending, worldOf } from './support.ts';
+import { aPool, bound, capacity, deployment, events, MINUTE, pending, worldOf } from './support.ts';
 
 const FLAGS = ['--scale-down-unneeded-time=3m', '--scale-down-delay-after-add=1m', '--scan-interval=20s', '--scale-down-unready-time=5m'];
 const ON = { AZURE_DEALLOCATE: 'true' };
@@ -77,6 +77,27 @@ describe('a VMs pool that deallocates', () => {
     expect([inAzure(run), posts(run, 'start')]).toEqual([[4, 2], 1]);
     expect(events(run, 'StartFailed').join()).toContain('did not start: AllocationFailed');
     expect(run.world.violations()).toEqual([]);
+  });
+
+  it('creates nodes of another pool when AKS cannot start machines, backs off, and starts them later', async () => {
+    const other = aPool({ name: 'other', vmSize: 'Standard_E8s_v5', count: 0, min: 0, max: 4 });
+    const run = await startedWorld({ spec: worldOf([poolOf('left-out'), other]), env: ON, flags: FLAGS });
+    run.world.cluster.apply(web(4));
+    await run.until('four pods run', () => bound(run, 'web') === 4, 15 * MINUTE);
+    run.world.cluster.apply(web(2));
+    await run.until('a machine is stopped', () => machines(run, 'deallocated') > 0, 60 * MINUTE);
+    await run.advance(15 * MINUTE);
+    const stopped = machines(run, 'deallocated');
+    run.world.arm.control.setStock('Standard_D4s_v5', '0', 0);
+    run.world.cluster.apply(web(6));
+    await run.until('six pods run', () => bound(run, 'web') === 6, 20 * MINUTE);
+    expect([machines(run, 'deallocated') >= stopped, capacity(run, 'other') > 0]).toEqual([true, true]);
+    expect(events(run, 'ScaleUpFailed').join()).toContain('AllocationFailed');
+    run.world.arm.control.setStock('Standard_D4s_v5', '0', 100);
+    await run.advance(40 * MINUTE);
+    run.world.cluster.apply(web(12));
+    await run.until('twelve pods run', () => bound(run, 'web') === 12, 40 * MINUTE);
+    expect([machines(run, 'running') > 2, pending(run), run.world.violations()]).toEqual([true, 0, []]);
   });
 
   it.each<MachineStops>(['left-out', 'counted'])(

@@ -62,7 +62,7 @@ export class StoppedCounts {
     const { running, stopped } = machines;
     const seen = `AKS counts ${size.count} where ${running} run and ${stopped} are stopped`;
     // guard: a count that fits neither form is not written over
-    if (how === undefined) return { known: false, why: seen };
+    if (how === undefined) return isOwed(size.count, machines, known) ? { known: true, ...known } : { known: false, why: seen };
     if (how === known?.how) {
       this.#shown.delete(key);
       return { known: true, ...known };
@@ -90,6 +90,11 @@ export class StoppedCounts {
 export function describeCounting(reading: CountReading | undefined): string {
   const why = reading === undefined || reading.known ? 'its pool has not been read' : reading.why;
   return `whether AKS's count of it includes stopped machines is not known: ${why}`;
+}
+
+/** AKS owes machines of an increase that it could not fill: a higher count fits what the pool has shown, and to raise it removes nothing. */
+function isOwed(count: number, { running, stopped }: Machines, known: Shown | undefined): known is Shown {
+  return known !== undefined && count > (known.how === 'included' ? running + stopped : running);
 }
 
 function countingOf(count: number, { running, stopped }: Machines): StoppedCounting | undefined {

@@ -250,7 +250,8 @@ function removalDone(
     subject,
     type: 'Normal',
     reason: 'ScaleDown',
-    message: 'node removed by cluster autoscaler: Azure is deleting its instance',
+    // Whether the instance is deleted or stopped, its group decides.
+    message: 'node removed by cluster autoscaler: Azure accepted the removal of its instance',
   });
   return outcome;
 }

@@ -5,6 +5,9 @@ import { START_MS } from '../../support/builders.ts';
 
 const MINUTE = 60_000;
 
+/** The count, the machines that run, and those that are stopped. */
+type Numbers = readonly [count: number, running: number, stopped: number];
+
 function setUp() {
   const clock = { nowMs: START_MS, now: () => clock.nowMs };
   const counts = new StoppedCounts(clock);
@@ -57,6 +60,20 @@ describe('the count of a size', () => {
     read(5, 3, 2);
     pass(MINUTE);
     expect(read(5, 5, 2)).toBe('left-out');
+  });
+
+  it.each<[string, Numbers, Numbers, string]>([
+    ['left-out', [3, 3, 2], [4, 3, 2], 'left-out'],
+    ['left-out', [3, 3, 2], [6, 3, 2], 'left-out'],
+    ['left-out', [3, 3, 2], [2, 3, 2], 'AKS counts 2 where 3 run and 2 are stopped'],
+    ['included', [5, 3, 2], [6, 3, 2], 'included'],
+    ['included', [5, 3, 2], [4, 3, 2], 'AKS counts 4 where 3 run and 2 are stopped'],
+  ])('that was %s by %j, and is above it by what AKS could not fill (%j), is %s', (_how, first, then, expected) => {
+    const { read, pass } = setUp();
+    read(...first);
+    pass(3 * MINUTE);
+    read(...first);
+    expect(read(...then)).toBe(expected);
   });
 
   it('is believed to have changed its form after ten minutes, and nothing is known meanwhile', () => {
