@@ -28,7 +28,7 @@ export function supportedVersionsDocument(root: string): string {
     '| --- | --- | --- | --- | --- | --- | --- |',
     ...newestFirst.map(([minor, run]) => row(minor, run, files)),
     '',
-    `Skipped tests render the chart with Helm, which only the build of ${usualMinor()} contains.`,
+    `Skipped tests render the chart with Helm, which only the build of ${usualMinor()} contains, or are about groups of pods in the forms that they have since 1.36.`,
     '',
     `To run a version again, or another one that has a module beside that of ${usualMinor()} in \`test/e2e/control-plane/\`:`,
     '',

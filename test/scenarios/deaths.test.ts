@@ -12,8 +12,8 @@ const LIVES: readonly (readonly [Life, number])[] = [
   ['uniform', 5],
   ['uniform-scarce', 5],
   ['stopping', 5],
-  ['stopping-machines', 5],
-  ['stopping-counted', 5],
+  ['stopping-machines', 9],
+  ['stopping-counted', 9],
   ['flexible-scarce', 7],
   ['vms-pool', 5],
 ];
