@@ -106,6 +106,8 @@ function describeStopped({ stopped = 0 }: PoolAnswer): string {
 function describeCounts({ target, aksCount, registered }: PoolAnswer): string {
   const counts = [target, aksCount, registered].filter((count) => count !== undefined);
   const named = `Azure ${target ?? 'unknown'}, AKS ${aksCount ?? 'unknown'}, nodes ${registered}`;
+  // One number agrees with nothing.
+  if (counts.length < 2) return `are not comparable: ${named}`;
   return `${new Set(counts).size === 1 ? 'agree' : 'differ'}: ${named}`;
 }
 

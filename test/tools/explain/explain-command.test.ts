@@ -239,6 +239,16 @@ From d.json, loop 1 at 2026-11-21 00:00:00 UTC.
     expect(counted).toBe(stopped === 0 ? undefined : stopped);
   });
 
+  it('pool: one count that is known agrees with nothing', async () => {
+    const real = anObservation(
+      [aGroup({ id: 'n', target: { known: false, reason: 'never read' } })],
+      aCluster({ nodes: [aNode({ name: 'n-0' })], pods: [waiting] }),
+    );
+    const dump = { 'd.json': dumpRecord({ ...record, observation: real }, resourceNames) };
+    const { out } = await explain(['pool', 'n', '--dump', 'd.json'], dump);
+    expect(out).toMatch(/Counts +are not comparable: Azure unknown, AKS unknown, nodes \d\n/);
+  });
+
   it('pool: whether the counts agree, what was requested before, and how the template differs from real nodes', async () => {
     const accepted = new Map([
       [
