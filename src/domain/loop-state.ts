@@ -92,7 +92,7 @@ export interface AcceptedIncrease {
 
 /** When an instance of an increase reached each stage, milliseconds since the epoch. */
 export interface InstanceStages {
-  /** When it was first seen, itself or by its node. */
+  /** When it was first seen, itself or by its node, or was started again. */
   readonly createdAtMs: number;
   /** When its node was created. undefined: no node was seen. */
   readonly registeredAtMs: number | undefined;
@@ -111,7 +111,10 @@ export interface FollowedInstances {
   readonly to: number;
   /** When Azure had accepted it, milliseconds since the epoch. */
   readonly answeredAtMs: number;
-  /** In the order in which they were seen. An instance is of one increase at most. */
+  /**
+   * In the order in which they were seen. An instance is of one increase at most; one that was stopped and started again is of the increase
+   * that started it, and an earlier one keeps what it reached before.
+   */
   readonly instances: ReadonlyMap<InstanceKey, InstanceStages>;
   /** Not all of its instances will come. */
   readonly failed: boolean;

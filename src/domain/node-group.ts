@@ -32,6 +32,8 @@ export interface Instance {
   readonly firstSeenMs: number;
   /** When the cloud created it, milliseconds since the epoch. undefined: the cloud does not report it. */
   readonly createdAtMs: number | undefined;
+  /** When it was last started after a stop; both times above are this one then. undefined: not within the last hour. */
+  readonly startedAtMs: number | undefined;
   /** Its owner protects it from being chosen on a scale-in, or from all actions on its group. undefined: not protected. */
   readonly protectedFrom: 'scale-in' | 'actions' | undefined;
 }

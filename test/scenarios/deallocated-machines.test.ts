@@ -16,6 +16,17 @@ const machines = (run: VirtualRun, power: string): number =>
 const inAzure = (run: VirtualRun) => [machines(run, 'running'), machines(run, 'deallocated')];
 const web = (replicas: number) => deployment({ name: 'web', replicas, cpu: '3' });
 const posts = (run: VirtualRun, action: string): number => run.writes().filter(({ route }) => route.endsWith(`/${action}`)).length;
+/** What came of the increases of the last minutes: nodes that they were made for, and ready ones. */
+const sinceThen = (run: VirtualRun, minutes: number) => {
+  const recent = [...(run.reports.at(-1)?.state.increases.values() ?? [])]
+    .flat()
+    .filter(({ acceptedAtMs, followed }) => followed && run.clock.now() - acceptedAtMs < minutes * MINUTE);
+  const instances = recent.flatMap(({ followed }) => [...(followed?.instances.values() ?? [])]);
+  return {
+    nodes: recent.reduce((sum, { nodes }) => sum + nodes, 0),
+    ready: instances.filter(({ readyAtMs }) => readyAtMs !== undefined).length,
+  };
+};
 const groupOf = (run: VirtualRun) => run.reports.at(-1)?.observation?.cloud.groups.find(({ id }) => id.includes('general'));
 
 /** Four nodes for four pods; then two pods, and two machines are stopped. */
@@ -48,6 +59,8 @@ describe('a VMs pool that deallocates', () => {
       run.world.cluster.apply(web(5));
       await run.until('five pods run', () => bound(run, 'web') === 5, 20 * MINUTE);
       expect([inAzure(run), pending(run), posts(run, 'start')]).toEqual([[5, 0], 0, starts]);
+      await run.advance(2 * MINUTE);
+      expect(sinceThen(run, 20)).toEqual({ nodes: 3, ready: 3 });
       run.world.cluster.apply(web(1));
       await run.until('four machines are stopped', () => machines(run, 'deallocated') === 4, 90 * MINUTE);
       expect([inAzure(run), bound(run, 'web'), run.world.violations()]).toEqual([[1, 4], 1, []]);

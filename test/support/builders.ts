@@ -193,6 +193,7 @@ export function anInstance(options: Partial<Instance> & { readonly node?: string
     error: undefined,
     firstSeenMs: START_MS - 3_600_000,
     createdAtMs: undefined,
+    startedAtMs: undefined,
     hostName: undefined,
     uid: undefined,
     protectedFrom: undefined,

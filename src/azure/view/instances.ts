@@ -97,6 +97,7 @@ export class InstanceMapper {
       error,
       firstSeenMs: this.#firstSeen.get(row.key)?.atMs ?? this.#table.seen(row.key)?.atMs ?? 0,
       createdAtMs,
+      startedAtMs: undefined,
       protectedFrom,
       ...namesOf(node === undefined ? row.value : HAS_NODE),
     };

@@ -184,7 +184,13 @@ export class StoppedNodes {
     const startedAtMs = this.#deps.stopped.startedAtMs(row);
     if (startedAtMs === undefined) return instance;
     const isStarting = this.#deps.stopped.stateOf(row) === 'starting';
-    return { ...instance, firstSeenMs: startedAtMs, createdAtMs: startedAtMs, ...(isStarting ? { state: 'creating' as const } : {}) };
+    return {
+      ...instance,
+      firstSeenMs: startedAtMs,
+      createdAtMs: startedAtMs,
+      startedAtMs,
+      ...(isStarting ? { state: 'creating' as const } : {}),
+    };
   }
 }
 

@@ -34,7 +34,7 @@ export class ScaleUpFollower {
   #increases: readonly TrackedScaleUp[] = [];
   readonly #learned = new LearnedDurations();
   /** As the loop remembers them. */
-  #readyTimes: LoopState['readyTimes'] = new Map();
+  #times: Pick<LoopState, 'readyTimes' | 'startTimes'> = { readyTimes: new Map(), startTimes: new Map() };
   /** Of earlier processes, the oldest first. */
   readonly #ended: Recent<EndedScaleUp>;
   readonly #sink: HistorySink;
@@ -57,7 +57,7 @@ export class ScaleUpFollower {
 
   observe({ observation, state }: LoopReport, increases: readonly DecidedIncrease[]): void {
     if (observation === undefined) return;
-    this.#readyTimes = state.readyTimes;
+    this.#times = state;
     this.#dropOld(observation.nowMs);
     this.#ended.dropOld(observation.nowMs);
     this.#followInstances(state);
@@ -71,7 +71,7 @@ export class ScaleUpFollower {
 
   /** The newest first. */
   progress(): readonly ScaleUpProgress[] {
-    const own = this.#increases.map((increase) => increase.progress(this.timeToReady(increase.group)));
+    const own = this.#increases.map((increase) => this.#progressOf(increase));
     return [...this.#ended.all.map(({ progress }) => progress), ...own].reverse();
   }
 
@@ -80,7 +80,13 @@ export class ScaleUpFollower {
   }
 
   timeToReady(group: NodeGroupId): DurationSummary | undefined {
-    return summarizeDurations(this.#readyTimes.get(group) ?? []);
+    return summarizeDurations(this.#times.readyTimes.get(group) ?? []);
+  }
+
+  /** Starts are compared with starts. */
+  #progressOf(increase: TrackedScaleUp): ScaleUpProgress {
+    const { readyTimes, startTimes } = this.#times;
+    return increase.progress(summarizeDurations((increase.isStart ? startTimes : readyTimes).get(increase.group) ?? []));
   }
 
   get #open(): readonly TrackedScaleUp[] {
@@ -97,10 +103,12 @@ export class ScaleUpFollower {
       if (unschedulable !== undefined) this.#learn(group, 'decided', decidedMs - unschedulable.sinceMs, decidedMs);
     this.#learn(group, 'accepted', acceptedMs - decidedMs, acceptedMs);
     const sizes = { from, to: Math.max(from, outcome.target) };
+    const isStart = sizes.to > from && (outcome.started ?? 0) >= sizes.to - from;
     const begun = {
       id: `${decision}/${group}`,
       group,
       ...sizes,
+      isStart,
       cause: describePurpose(decided.increase),
       decision,
       decidedMs,
@@ -160,7 +168,7 @@ export class ScaleUpFollower {
 
   #writeEnded(increases: readonly TrackedScaleUp[]): void {
     for (const increase of increases) {
-      if (!increase.isOpen) this.#sink({ kind: 'scale-up', progress: increase.progress(this.timeToReady(increase.group)) });
+      if (!increase.isOpen) this.#sink({ kind: 'scale-up', progress: this.#progressOf(increase) });
     }
   }
 

@@ -10,6 +10,8 @@ interface TrackedScaleUpInput extends Pick<ScaleUpProgress, 'id' | 'group' | 'fr
   readonly followedId: string;
   readonly decidedMs: number;
   readonly acceptedMs: number;
+  /** Whether all its nodes are stopped instances that are started. */
+  readonly isStart: boolean;
   readonly pods: readonly Pod[];
 }
 
@@ -46,6 +48,10 @@ export class TrackedScaleUp {
 
   get acceptedMs(): number {
     return this.#input.acceptedMs;
+  }
+
+  get isStart(): boolean {
+    return this.#input.isStart;
   }
 
   get isOpen(): boolean {

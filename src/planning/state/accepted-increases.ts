@@ -103,7 +103,7 @@ export function trackAccepted(
     const { maxProvisionMs } = optionsOf(group, policy);
     const ready = tracked.filter(({ readyAtMs, incomplete }) => readyAtMs === observation.nowMs && !incomplete);
     // guard: nodes are ready at the time of a rule although the last ones were started, not created
-    const created = ready.filter(({ started, nodes }) => started < Math.max(1, nodes));
+    const created = ready.filter((each) => startedNodes(each, group) < Math.max(1, each.nodes));
     readyTimes = withTimes(readyTimes, group.id, created, observation.nowMs);
     const areStarted = ready.filter((each) => !created.includes(each));
     startTimes = withTimes(startTimes, group.id, areStarted, observation.nowMs);
@@ -139,6 +139,11 @@ function withTimes(
   if (ready.length === 0) return known;
   const times = [...(known.get(group) ?? []), ...ready.map(({ acceptedAtMs }) => nowMs - acceptedAtMs)];
   return new Map(known).set(group, times.slice(-MOST_READY_TIMES));
+}
+
+/** How many of its nodes are stopped instances that were started, by us or, where only a count is written, by the cloud. */
+function startedNodes({ started, acceptedAtMs }: AcceptedIncrease, { instances = [] }: NodeGroup): number {
+  return Math.max(started, instances.filter(({ startedAtMs }) => (startedAtMs ?? -Infinity) >= acceptedAtMs).length);
 }
 
 interface SeenGroup {

@@ -145,6 +145,7 @@ function instanceOf(id: string, state: Instance['state'], nowMs: number): Instan
     protectedFrom: undefined,
     firstSeenMs: nowMs,
     createdAtMs: undefined,
+    startedAtMs: undefined,
   };
 }
 

@@ -63,6 +63,13 @@ describe('the progress of a scale-up', () => {
     expect(history.scaleUps()[0]).toMatchObject({ expectedReadyMs: START_MS + 90 * SECOND, lateAfterMs: START_MS + 200 * SECOND });
   });
 
+  it('is compared with earlier starts if it starts stopped instances', () => {
+    const outcome = { kind: 'accepted', group: GROUP, target: 2, started: 1 } as const;
+    const state = { readyTimes: new Map([[GROUP, [200 * SECOND]]]), startTimes: new Map([[GROUP, [40 * SECOND]]]) };
+    const history = after([{ records: [aRecord([pending], 0, outcome)], state }]);
+    expect(history.scaleUps()[0]).toMatchObject({ expectedReadyMs: START_MS + 40 * SECOND });
+  });
+
   it('a list that comes after the node does not make the instance younger than its node', () => {
     const history = after([
       { records: [aRecord([pending])], pods: [pending] },

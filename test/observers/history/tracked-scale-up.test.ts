@@ -10,7 +10,7 @@ const pod = aPod({ name: 'web' });
 
 function anIncrease(): TrackedScaleUp {
   const sizes = { group: GROUP, from: 0, to: 1 };
-  const times = { followedId: '1/a', decidedMs: START_MS, acceptedMs: START_MS };
+  const times = { followedId: '1/a', isStart: false, decidedMs: START_MS, acceptedMs: START_MS };
   const increase = new TrackedScaleUp({ id: 'd/a', decision: 'd', cause: '1 pod', ...sizes, ...times, pods: [pod] });
   increase.reached(new Map([[INSTANCE, STAGES]]));
   return increase;

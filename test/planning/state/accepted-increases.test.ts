@@ -132,15 +132,18 @@ describe('accepted increases', () => {
   });
 
   it.each([
-    ['created', 0, [[2 * MINUTE], undefined]],
-    ['created beside started ones', 1, [[2 * MINUTE], undefined]],
-    ['all started', 2, [undefined, [2 * MINUTE]]],
-  ])('say how long new nodes and starts take, if they were %s', (_what, started, expected) => {
+    ['created', 0, 0, [[2 * MINUTE], undefined]],
+    ['created beside started ones', 1, 0, [[2 * MINUTE], undefined]],
+    ['all started', 2, 0, [undefined, [2 * MINUTE]]],
+    ['all started, by the cloud', 0, 2, [undefined, [2 * MINUTE]]],
+    ['created beside one that the cloud started', 0, 1, [[2 * MINUTE], undefined]],
+  ])('say how long new nodes and starts take, if they were %s', (_what, started, byCloud, expected) => {
     const increase = { group: G, from: 0, to: 2, version: '"1"', pods: [], cause: 'pods' as const };
     const outcome = { kind: 'accepted', group: G, target: 2, started } as const;
     const asked = reduceIncrease(START, { increase, outcome, group: groupOf(0) }, START_MS, policy);
     const nodes = [joined(0, MINUTE), joined(1, MINUTE)];
-    const { readyTimes, startTimes } = look(asked, 2 * MINUTE, { target: 2, nodes });
+    const instances = nodes.map(({ name }, at) => anInstance({ node: name, startedAtMs: at < byCloud ? START_MS + SECOND : START_MS - 1 }));
+    const { readyTimes, startTimes } = look(asked, 2 * MINUTE, { target: 2, nodes, group: { instances } });
     expect([readyTimes.get(G), startTimes.get(G)]).toEqual(expected);
   });
 

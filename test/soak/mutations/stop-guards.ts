@@ -67,7 +67,17 @@ export const STOP_GUARDS: readonly GuardTable[] = [
     guards: [
       {
         title: 'nodes are ready at the time of a rule although the last ones were started, not created',
-        change: ['started < Math.max(1, nodes)', 'true'],
+        change: ['startedNodes(each, group) < Math.max(1, each.nodes)', 'true'],
+      },
+    ],
+  },
+  {
+    test: 'test/planning/state/increases/follow-increases.test.ts',
+    quick: true,
+    guards: [
+      {
+        title: 'an instance that is started again is of the increase that started it',
+        change: ['isAgain ? this.#missing(instance, stages, (known ?? -1) + 1)', 'false ? -1'],
       },
     ],
   },

@@ -1,6 +1,7 @@
 /**
  * The instances that came of each increase of ours: the one rule for it. An instance belongs to the oldest increase of its group that still
- * misses one and was accepted before the instance was there. Must not know who asks.
+ * misses one and was accepted before the instance was there. One that was stopped and is started again is there anew, for a later increase.
+ * Must not know who asks.
  * Idea: increase.
  */
 import type { InstanceKey, NodeGroupId } from '../../../domain/ids.ts';
@@ -15,6 +16,8 @@ import { withRecords, type FollowedIncrease } from './increase-records.ts';
 export const FOLLOWED_MS = 3_600_000;
 /** Kubernetes reports whole seconds. */
 const ROUNDING_MS = 1_000;
+/** An instance counts as started when the request is sent, its increase as made when Azure has answered all of them. */
+const SENDING_MS = 60_000;
 
 /** Names an increase within a process. `loopId` is that of the loop that made it. A loop may increase a group twice, to another size. */
 export function increaseId({ increase, atMs }: Pick<IncreaseRecord, 'increase' | 'atMs'>, loopId: number): string {
@@ -72,19 +75,26 @@ class Attribution {
     const { key, state } = instance;
     const known = this.#ownerOf.get(key);
     if (known === undefined && (state === 'failed' || state === 'deleting')) return;
-    const before = known === undefined ? undefined : this.#increases[known]?.followed?.instances.get(key);
+    const earlier = known === undefined ? undefined : this.#increases[known]?.followed?.instances.get(key);
+    const isAgain = earlier !== undefined && instance.startedAtMs !== undefined && instance.startedAtMs > earlier.createdAtMs;
+    const before = isAgain ? undefined : earlier;
     const stages = stagesOf(instance, node, before);
-    const at = known ?? this.#missing(stages);
+    // guard: an instance that is started again is of the increase that started it
+    const at = isAgain ? this.#missing(instance, stages, (known ?? -1) + 1) : (known ?? this.#missing(instance, stages, 0));
     if (at < 0 || isSame(stages, before)) return;
     this.#instancesOf(at).set(key, stages);
     this.#ownerOf.set(key, at);
   }
 
-  /** The place of the oldest increase that misses an instance and may have brought this one. */
-  #missing({ createdAtMs }: InstanceStages): number {
+  /** The place of the oldest increase, from this place on, that misses an instance and may have brought this one. */
+  #missing({ startedAtMs }: Instance, { createdAtMs }: InstanceStages, from: number): number {
+    const slackMs = startedAtMs === undefined ? ROUNDING_MS : SENDING_MS;
     return this.#increases.findIndex(
-      ({ nodes, followed }) =>
-        followed !== undefined && missingInstances({ nodes, ...followed }) > 0 && createdAtMs >= followed.answeredAtMs - ROUNDING_MS,
+      ({ nodes, followed }, at) =>
+        at >= from &&
+        followed !== undefined &&
+        missingInstances({ nodes, ...followed }) > 0 &&
+        createdAtMs >= followed.answeredAtMs - slackMs,
     );
   }
 
@@ -118,14 +128,13 @@ function isComplete(nodes: number, { instances }: FollowedInstances): boolean {
   return instances.size >= nodes && [...instances.values()].every(({ readyAtMs }) => readyAtMs !== undefined);
 }
 
-/** A stage that was reached stays, although the node is not ready now or gone. */
-function stagesOf({ firstSeenMs }: Instance, node: Node | undefined, before: InstanceStages | undefined): InstanceStages {
-  return {
-    // A list that comes late must not make an instance younger than its node.
-    createdAtMs: before?.createdAtMs ?? Math.min(firstSeenMs, node?.createdAtMs ?? firstSeenMs),
-    registeredAtMs: node?.createdAtMs ?? before?.registeredAtMs,
-    readyAtMs: node?.readiness.ready === true ? node.readiness.sinceMs : before?.readyAtMs,
-  };
+/** A stage that was reached stays, although the node is not ready now or gone. None is earlier than the one before it. */
+function stagesOf({ firstSeenMs, startedAtMs }: Instance, node: Node | undefined, before: InstanceStages | undefined): InstanceStages {
+  // A list that comes late must not make an instance younger than its node. A started instance had its node before.
+  const createdAtMs = before?.createdAtMs ?? startedAtMs ?? Math.min(firstSeenMs, node?.createdAtMs ?? firstSeenMs);
+  const registeredAtMs = before?.registeredAtMs ?? (node && Math.max(node.createdAtMs, createdAtMs));
+  const readySinceMs = node?.readiness.ready === true ? Math.max(node.readiness.sinceMs, registeredAtMs ?? createdAtMs) : undefined;
+  return { createdAtMs, registeredAtMs, readyAtMs: before?.readyAtMs ?? readySinceMs };
 }
 
 function isSame(now: InstanceStages, before: InstanceStages | undefined): boolean {

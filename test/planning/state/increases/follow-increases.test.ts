@@ -68,6 +68,48 @@ describe('the instances of an increase', () => {
     expect(look(second, at, [instance('g-1', START_MS + 40 * SECOND)], [node(false, at)])[0]).toBe(second[0]);
   });
 
+  describe('that is started after a stop', () => {
+    const started = (name: string, startedAtMs: number, state: Instance['state'] = 'running') =>
+      anInstance({ node: name, state, firstSeenMs: startedAtMs, createdAtMs: startedAtMs, startedAtMs });
+    const readyNode = (name: string, sinceMs: number) =>
+      aNode({ name, createdAtMs: START_MS + SECOND, readiness: { ready: true, sinceMs, reason: '' } });
+    const first = look(
+      made(1, START_MS),
+      START_MS + 20 * SECOND,
+      [instance('g-1', START_MS + 10 * SECOND)],
+      [readyNode('g-1', START_MS + 20 * SECOND)],
+    );
+    const stops = [...first, ...made(1, START_MS + 600 * SECOND, 2)];
+
+    it.each<[string, number, readonly [number, number]]>([
+      ['by a later increase', 600, [1, 1]],
+      ['while the requests of a later increase were sent', 570, [1, 1]],
+      ['by another writer, long before the later increase', 500, [1, 0]],
+    ])('are those of the increase that started them: %s', (_what, seconds, expected) => {
+      expect(keysOf(look(stops, START_MS + 610 * SECOND, [started('g-1', START_MS + seconds * SECOND)]))).toEqual(expected);
+    });
+
+    it('are those of an increase although none that is still followed had them before', () => {
+      const at = START_MS + 5 * SECOND;
+      const seen = look(made(1, START_MS), at + SECOND, [started('g-1', at, 'creating')]);
+      expect([...instancesOf(seen[0]!).values()]).toEqual([{ createdAtMs: at, registeredAtMs: undefined, readyAtMs: undefined }]);
+      const ready = look(seen, at + 90 * SECOND, [started('g-1', at)], [readyNode('g-1', at + 80 * SECOND)]);
+      expect([...instancesOf(ready[0]!).values()]).toEqual([{ createdAtMs: at, registeredAtMs: at, readyAtMs: at + 80 * SECOND }]);
+    });
+
+    it('leave what the earlier increase reached as it was, and its place taken', () => {
+      const at = START_MS + 600 * SECOND;
+      const [earlier, later] = look(
+        stops,
+        at + 90 * SECOND,
+        [started('g-1', at), instance('g-2', at)],
+        [readyNode('g-1', at + 80 * SECOND)],
+      );
+      expect(earlier).toBe(stops[0]);
+      expect([...instancesOf(later!).values()].map(({ readyAtMs }) => readyAtMs)).toEqual([at + 80 * SECOND]);
+    });
+  });
+
   it('are forgotten with it after an hour', () => {
     expect(look(two, START_MS + 3_600 * SECOND, [])).toHaveLength(1);
     expect(look(two, START_MS + 3_610 * SECOND, [])).toEqual([]);
@@ -78,6 +120,7 @@ describe('the instances of an increase', () => {
       fc.record({ kind: fc.constant('increase' as const), nodes: fc.integer({ min: 0, max: 4 }) }),
       fc.record({ kind: fc.constant('arrive' as const), nodes: fc.integer({ min: 1, max: 4 }) }),
       fc.record({ kind: fc.constant('ready' as const), nodes: fc.integer({ min: 1, max: 4 }) }),
+      fc.record({ kind: fc.constant('start-again' as const), nodes: fc.integer({ min: 1, max: 3 }) }),
       fc.record({ kind: fc.constant('give-back' as const), nodes: fc.integer({ min: 1, max: 2 }) }),
       fc.record({ kind: fc.constant('fail' as const), nodes: fc.constant(1) }),
     );
@@ -92,6 +135,8 @@ describe('the instances of an increase', () => {
           nowMs += 10 * SECOND;
           if (kind === 'increase') followed = [...followed, ...made(count, nowMs, nowMs)];
           if (kind === 'arrive') seen = [...seen, ...Array.from({ length: count }, () => instance(`g-${(born += 1)}`, nowMs))];
+          if (kind === 'start-again')
+            seen = seen.map((each, at) => (at < count ? { ...each, firstSeenMs: nowMs, createdAtMs: nowMs, startedAtMs: nowMs } : each));
           if (kind === 'give-back') seen = seen.slice(count);
           if (kind === 'ready') {
             const ready = seen.slice(0, count).map(({ hostName }) => hostName ?? '');
@@ -99,16 +144,24 @@ describe('the instances of an increase', () => {
           }
           const before = followed;
           followed = look(followed, nowMs, seen, nodes, kind === 'fail' ? 1 : 0);
-          const all = followed.flatMap((each) => [...instancesOf(each).keys()]);
+          // An instance that is started again is another one.
+          const all = followed.flatMap((each) => [...instancesOf(each)].map(([key, { createdAtMs }]) => `${key} ${createdAtMs}`));
           expect(new Set(all).size).toBe(all.length);
           for (const [at, increase] of followed.entries()) {
             expect(instancesOf(increase).size).toBeLessThanOrEqual(increase.nodes);
             // What an increase got stays its own, also after a failure and after the instance is gone.
             expect([...(before[at]?.followed?.instances.keys() ?? [])].every((key) => instancesOf(increase).has(key))).toBe(true);
           }
-          const free = seen.filter(({ key }) => !all.includes(key));
-          const open = followedIncreases({ increases: new Map([[G, followed]]) }).filter((increase) => missingInstances(increase) > 0);
-          expect(open.flatMap(({ answeredAtMs }) => free.filter(({ firstSeenMs }) => firstSeenMs >= answeredAtMs))).toEqual([]);
+          const free = seen.filter(({ key, firstSeenMs }) => !all.includes(`${key} ${firstSeenMs}`));
+          const lost = followedIncreases({ increases: new Map([[G, followed]]) }).flatMap((increase, at, every) =>
+            missingInstances(increase) === 0
+              ? []
+              : free.filter(
+                  ({ key, firstSeenMs }) =>
+                    firstSeenMs >= increase.answeredAtMs && !every.some(({ instances }, other) => other >= at && instances.has(key)),
+                ),
+          );
+          expect(lost).toEqual([]);
         }
       }),
       { seed: 27, numRuns: 300 },

@@ -15,6 +15,7 @@ function failed(change: Partial<Instance>): Pick<NodeGroup, 'id' | 'agentPool' |
     error: { detail: { kind: 'out-of-capacity', scope: {} }, code: 'ZonalAllocationFailed', message: 'No capacity.' },
     firstSeenMs: NOW_MS - 5_000,
     createdAtMs: NOW_MS - 60_000,
+    startedAtMs: undefined,
     hostName: undefined,
     uid: undefined,
     protectedFrom: undefined,
