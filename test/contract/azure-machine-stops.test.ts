@@ -128,7 +128,7 @@ describe('machines that are removed from a pool that deallocates', () => {
     expect(target).toMatchObject({
       known: false,
       reason:
-        "whether AKS's count of it includes stopped machines is not known: AKS counts 4 where 3 run and 1 are stopped, which has not lasted yet",
+        "whether AKS's count of it includes stopped machines is not known: AKS counts 4 where 3 run and 1 is stopped, which has not lasted yet",
     });
     const instances = running(m, 1);
     const refused = { kind: 'refused', reason: expect.stringContaining('includes stopped machines is not known') };

@@ -60,7 +60,7 @@ export class StoppedCounts {
     if (!size.isAtRest || machines.areChanging) return kept ?? { known: false, why: 'its pool has not been at rest since one was stopped' };
     const how = countingOf(size.count, machines);
     const { running, stopped } = machines;
-    const seen = `AKS counts ${size.count} where ${running} run and ${stopped} are stopped`;
+    const seen = `AKS counts ${size.count} where ${running} ${running === 1 ? 'runs' : 'run'} and ${stopped} ${stopped === 1 ? 'is' : 'are'} stopped`;
     // guard: a count that fits neither form is not written over
     if (how === undefined) return isOwed(size.count, machines, known) ? { known: true, ...known } : { known: false, why: seen };
     if (how === known?.how) {

@@ -1,6 +1,6 @@
 /**
  * The instances that came of each increase of ours: the one rule for it. An instance belongs to the oldest increase of its group that still
- * misses one and was accepted before the instance was there. One that was stopped and is started again is there anew, for a later increase.
+ * misses one and was accepted before the instance was there. One that was stopped and is started again came again, for a later increase.
  * Must not know who asks.
  * Idea: increase.
  */
