@@ -1,9 +1,10 @@
 /** Publishes the status document in the background of the loop. Must not know where the document is stored. */
+import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../../lib/clock.ts';
 import { defined } from '../../lib/defined.ts';
 import { asAutoscalerError } from '../../lib/errors.ts';
 import type { Policy } from '../../domain/policy.ts';
-import type { StatusWriter } from '../../domain/ports/records.ts';
+import type { StatusValue, StatusWriter } from '../../domain/ports/records.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { LoopReport } from '../../domain/loop-report.ts';
 import { describeExplanations, type FixOf } from './explanations.ts';
@@ -27,7 +28,7 @@ interface StatusPublisherDeps {
 export class StatusPublisher {
   #deps: StatusPublisherDeps;
   #transitions: Transitions = new Map();
-  #published: { readonly substance: string; readonly atMs: number } | undefined;
+  #published: { readonly document: StatusMap; readonly atMs: number } | undefined;
   #writing: Promise<void> = Promise.resolve();
   #busy = false;
   /** The newest document that was offered while a write was under way. */
@@ -77,15 +78,12 @@ export class StatusPublisher {
       this.#offered = { document, nowMs };
       return;
     }
-    const substance = substanceOf(document);
     const last = this.#published;
-    // The loop's timers may fire early, so a tenth of the time is tolerated.
-    const waitMs = last?.substance === substance ? REFRESH_MS : last === undefined || isFirst(last.substance) ? 0 : MIN_INTERVAL_MS * 0.9;
-    if (last !== undefined && nowMs - last.atMs < waitMs) return;
+    if (last !== undefined && nowMs - last.atMs < waitMs(last.document, document)) return;
     this.#busy = true;
     this.#writing = this.#write(document, nowMs, signal).then((written) => {
       this.#busy = false;
-      if (written) this.#published = { substance, atMs: nowMs };
+      if (written) this.#published = { document, atMs: nowMs };
       const offered = this.#offered;
       this.#offered = undefined;
       if (!written || offered === undefined) return undefined;
@@ -106,14 +104,20 @@ export class StatusPublisher {
   }
 }
 
-/** The part of a document whose change matters: everything but probe times and how long a group has been frozen. */
-function substanceOf(document: StatusMap): string {
-  return JSON.stringify(document, (key, value: unknown) => {
-    if (key === 'time' || key === 'lastProbeTime') return undefined;
-    return (key === 'frozen' || key === 'held') && typeof value === 'string' ? value.replace(/\d+/g, '#') : value;
-  });
+/** The least time after the published document, ms. */
+function waitMs(published: StatusMap, document: StatusMap): number {
+  if (isDeepStrictEqual(substanceOf(published), substanceOf(document))) return REFRESH_MS;
+  // The loop's timers may fire early, so a tenth of the time is tolerated.
+  return published['autoscalerStatus'] === 'Initializing' ? 0 : MIN_INTERVAL_MS * 0.9;
 }
 
-function isFirst(substance: string): boolean {
-  return substance.includes('"Initializing"');
+const PROBE_TIMES: ReadonlySet<string> = new Set(['time', 'lastProbeTime']);
+const WITH_AGES: ReadonlySet<string> = new Set(['frozen', 'held']);
+
+/** The part of a document whose change matters: everything but probe times and how long a group has been frozen. */
+function substanceOf(value: StatusValue, key = ''): StatusValue {
+  if (typeof value === 'string') return WITH_AGES.has(key) ? value.replace(/\d+/g, '#') : value;
+  if (typeof value !== 'object') return value;
+  const parts = Object.entries(value).filter(([name]) => !PROBE_TIMES.has(name));
+  return Object.fromEntries(parts.map(([name, part]) => [name, substanceOf(part, name)]));
 }

@@ -1,6 +1,7 @@
 /** Pools with the same obstacles in one row, so that a hundred pools fit on a screen; the row that a reader needs comes first. */
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { GroupRefusal } from '../../domain/reasons.ts';
+import { sameItems } from '../../lib/collections.ts';
 import { compareText } from '../../lib/comparison.ts';
 import { explainFitOfMany } from './obstacles.ts';
 import { explainRefusal } from './refusals.ts';
@@ -28,7 +29,7 @@ export function poolRows(refusals: readonly GroupRefusal[], groups: ReadonlyMap<
     const fits = (refusal.fit ?? []).length === 0;
     const group = groups.get(refusal.group);
     const inCommon = obstaclesInCommon(refusal, group);
-    const key = JSON.stringify([fits, inCommon]);
+    const key = [fits, ...inCommon].join('\n');
     const row = rows.get(key) ?? { fits, inCommon, members: [] };
     rows.set(key, row);
     row.members.push({ pool: refusal.group, obstacles: explainRefusal(refusal, group).obstacles });
@@ -50,8 +51,9 @@ function rowOf({
   readonly inCommon: readonly string[];
   readonly members: readonly Member[];
 }): PoolRow {
-  const texts = new Set(members.map(({ obstacles }) => JSON.stringify(obstacles)));
-  const obstacles = texts.size === 1 ? (members[0]?.obstacles ?? inCommon) : inCommon;
+  const [first, ...others] = members;
+  const obstacles =
+    first !== undefined && others.every((other) => sameItems(other.obstacles, first.obstacles)) ? first.obstacles : inCommon;
   return { pools: members.map(({ pool }) => pool).sort(compareText), fits, obstacles };
 }
 

@@ -120,7 +120,7 @@ function describeVerdict(verdict: Helpless, groups: ReadonlyMap<string, NodeGrou
 
 /** Use of quotas and limits grows from loop to loop, and ages do. */
 function withoutNumbers(rows: readonly PoolRow[]): string {
-  return JSON.stringify(rows.map(({ pools, obstacles }) => [pools, obstacles.map((text) => text.replace(/\d+(\.\d+)?/g, '#'))]));
+  return rows.map(({ pools, obstacles }) => `${pools.join(', ')}: ${obstacles.join(', and ').replace(/\d+(\.\d+)?/g, '#')}`).join('; ');
 }
 
 /** Whole rows only: a number that is cut would be another number. */

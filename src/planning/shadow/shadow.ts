@@ -2,6 +2,7 @@
  * Follows the loops of a dry run and writes down, line by line, what it would have done and what others did. Pure: the memory is
  * an input. Must not know files, nor how the lines are compared.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { defined } from '../../lib/defined.ts';
 import { compareText } from '../../lib/comparison.ts';
 import type { NodeGroupId, NodeName } from '../../domain/ids.ts';
@@ -35,8 +36,8 @@ interface LastLoop {
 }
 
 export interface ShadowMemory {
-  /** As JSON: the pools of the last line. */
-  readonly pools: string;
+  /** The pools of the last line. If undefined, there is none. */
+  readonly pools: readonly RecordedPool[] | undefined;
   readonly sizes: ReadonlyMap<NodeGroupId, number>;
   readonly wishes: ReadonlyMap<NodeGroupId, OpenWish>;
   readonly removals: ReadonlyMap<NodeName, OpenRemoval>;
@@ -94,9 +95,8 @@ export function followLoop(
   const wishes = followWishes(memory.wishes, report, atMs);
   const leaving = followLeaving(memory, report);
   const removals = followRemovals({ ...memory, leaving }, report, observation);
-  const text = JSON.stringify(pools);
   const lines: readonly ShadowLine[] = [
-    ...(text === memory.pools
+    ...(isDeepStrictEqual(pools, memory.pools)
       ? []
       : [{ kind: 'pools' as const, atMs, pools, ...(before === undefined ? { started: true as const } : {}) }]),
     ...statements.map((statement) => ({ kind: 'said' as const, ...statement })),
@@ -106,11 +106,11 @@ export function followLoop(
     ...sampled.lines,
   ];
   const last = { observation, scaleDown: report.scaleDown ?? memory.last?.scaleDown };
-  return { memory: { pools: text, sizes, wishes: wishes.open, removals: removals.open, sample: sampled.sample, last, leaving }, lines };
+  return { memory: { pools, sizes, wishes: wishes.open, removals: removals.open, sample: sampled.sample, last, leaving }, lines };
 }
 
 const EMPTY: ShadowMemory = {
-  pools: '',
+  pools: undefined,
   sizes: new Map(),
   wishes: new Map(),
   removals: new Map(),
