@@ -2,6 +2,7 @@
 import { LogicalClock } from '../src/cache/logical-clock.ts';
 import type { ListedRow } from '../src/cache/table/row.ts';
 import { Table } from '../src/cache/table/table.ts';
+import { NO_HOOKS } from '../test/cache/support.ts';
 import type { BenchRow } from './row.ts';
 
 const SCOPES = 50;
@@ -68,9 +69,11 @@ function fill() {
     clock,
     order,
     requestRefresh: () => undefined,
+    hooks: NO_HOOKS,
     definition: {
       name: 'instances',
       scopeOf: (key) => key.slice(0, key.indexOf('/')),
+      fenced: undefined,
       equal: (left, right) => left.state === right.state && left.zone === right.zone && left.revision === right.revision,
     },
   });
@@ -78,11 +81,11 @@ function fill() {
   const flat = keys.flat();
   const commit = (scope: number, revisionOf: (index: number) => number): void => {
     const rows = (keys[scope] ?? []).map((key, index): ListedRow<Instance> => {
-      return { key, value: { state: 'running', zone: String(index % 3), revision: revisionOf(index) } };
+      return { key, value: { state: 'running', zone: String(index % 3), revision: revisionOf(index) }, etag: undefined };
     });
     table.commitList({
       agentId: `instances/set-${scope}`,
-
+      scope: undefined,
       complete: true,
       pages: [{ stamp: order.stamp(), rows }],
     });

@@ -1,6 +1,7 @@
 /** The adapter meets the emulated Azure over HTTPS, with real credentials and clients, on one clock. */
 import { onTestFinished } from 'vitest';
 import { withTexts, type ShownGroup } from '../support/builders.ts';
+import { EVERY_AGENT } from '../../src/cache/agents/agent-selection.ts';
 import { connectAzure, type AzureNodeGroups } from '../../src/azure/azure.ts';
 import type { AzureOptions } from '../../src/azure/arm/options.ts';
 import type { NodeGroup } from '../../src/domain/node-group.ts';
@@ -103,7 +104,7 @@ export async function meet(rest: Partial<AzureOptions> = {}, spec: WorldSpec = S
       skuCacheTtlMs: 86_400_000,
       spotSizeTtlMs: 0,
       readOnChange: false,
-      agents: {},
+      agents: EVERY_AGENT,
       enableVmssEtag: true,
       enableForceDelete: false,
       writePath: 'vmss',

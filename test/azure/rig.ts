@@ -1,5 +1,6 @@
 /** The adapter against the scripted ARM, on a clock that tests advance. */
 import { onTestFinished } from 'vitest';
+import { EVERY_AGENT } from '../../src/cache/agents/agent-selection.ts';
 import { connectAzure, type AzureNodeGroups } from '../../src/azure/azure.ts';
 import type { AzureDeps } from '../../src/azure/wiring.ts';
 import type { AzureOptions } from '../../src/azure/arm/options.ts';
@@ -56,7 +57,7 @@ export function options(arm: ScriptedArm, rest: Partial<AzureOptions> = {}): Azu
     skuCacheTtlMs: 86_400_000,
     spotSizeTtlMs: 0,
     readOnChange: false,
-    agents: {},
+    agents: EVERY_AGENT,
     enableVmssEtag: true,
     enableForceDelete: false,
     writePath: 'vmss',

@@ -170,7 +170,7 @@ export class MachineWorld {
     if (read.kind === 'get') return;
     for (const page of read.pages) for (const row of page.rows) this.#shownBy(row.key, page.stamp);
     const before = [...this.at.table.snapshot().keys()];
-    this.at.table.commitList({ agentId: LISTER, complete, pages: read.pages });
+    this.at.table.commitList({ agentId: LISTER, scope: undefined, complete, pages: read.pages });
     const firstSeq = read.pages[0]?.stamp.seq ?? 0;
     for (const [key, shownSince] of this.#shownSince) {
       if (shownSince < firstSeq) this.#shownSince.delete(key);

@@ -1,6 +1,6 @@
 /** A model of Azure with capacities, readers and writers that overlap in any order, and the table that watches it. */
 import { expect } from 'vitest';
-import type { Mutation, MutationOp, MutationOutcome } from '../../src/cache/table/mutation.ts';
+import { NO_CONTENT, type Mutation, type MutationOp, type MutationOutcome } from '../../src/cache/table/mutation.ts';
 import type { Stamp } from '../../src/cache/logical-clock.ts';
 import type { ListPage } from '../../src/cache/table/row.ts';
 import { LISTER, sets, type SetValue } from './support.ts';
@@ -186,7 +186,7 @@ export class NumberWorld {
 
   #end(read: Read, complete: boolean): void {
     this.#reads.splice(this.#reads.indexOf(read), 1);
-    if (read.kind === 'list') this.at.table.commitList({ agentId: LISTER, complete, pages: read.pages });
+    if (read.kind === 'list') this.at.table.commitList({ agentId: LISTER, scope: undefined, complete, pages: read.pages });
   }
 
   #fullList(): void {
@@ -208,7 +208,7 @@ export class NumberWorld {
   #accept(write: Write | undefined): void {
     if (write === undefined) return;
     // Azure's answer carries a tag only when the model moved with the answer.
-    write.mutation.accepted(write.applied ? { etag: `e${this.#stateOf(write.key).etag}` } : {});
+    write.mutation.accepted({ ...NO_CONTENT, etag: write.applied ? `e${this.#stateOf(write.key).etag}` : undefined });
   }
 
   #apply(write: Write | undefined): void {

@@ -1,8 +1,17 @@
 /** An agent scheduler in virtual time, and agents whose starts and outcomes are noted. */
-import type { AgentPolicy, CachingAgent, CommitSummary, Loaded, RunContext } from '../../src/cache/agents/agent.ts';
+import {
+  replacedRows,
+  type AgentPolicy,
+  type CachingAgent,
+  type CommitSummary,
+  type Loaded,
+  type RunContext,
+} from '../../src/cache/agents/agent.ts';
 import { AgentScheduler, type SchedulerDeps } from '../../src/cache/agents/agent-scheduler.ts';
+import { Slots } from '../../src/cache/concurrency.ts';
 import { AutoscalerError } from '../../src/lib/errors.ts';
 import { FakeClock, settle } from '../support/fake-clock.ts';
+import { NO_HOOKS } from './support.ts';
 
 export const START = 1_000_000;
 export const MINUTE = 60_000;
@@ -14,13 +23,15 @@ export const POLICY: AgentPolicy = {
   errorIntervalMs: 10_000,
   maxErrorIntervalMs: 60_000,
   timeoutMs: 45_000,
+  requestedRate: undefined,
 };
 
-export const SUMMARY: CommitSummary = { rows: 1, added: 0, changed: 0, evicted: 0, rejected: 0, runAgain: false };
-export const DONE: Loaded = { commit: () => SUMMARY };
+export const SUMMARY: CommitSummary = replacedRows(1, 0);
+export const DONE: Loaded = { commit: () => SUMMARY, error: undefined };
 
 function agentOf(id: string, load: (context: RunContext) => Promise<Loaded>, over: Partial<CachingAgent> = {}): CachingAgent {
-  return { id, kind: id.split('/')[0] ?? id, required: false, order: 0, policy: POLICY, load, ...over };
+  const kind = id.split('/')[0] ?? id;
+  return { id, kind, required: false, warm: false, order: 0, bucket: id, policy: POLICY, rest: undefined, load, ...over };
 }
 
 export function world(over: Partial<SchedulerDeps> = {}) {
@@ -31,7 +42,9 @@ export function world(over: Partial<SchedulerDeps> = {}) {
     clock,
     random: () => 0.5,
     clusterId: 'c1',
-    hooks: { agentRun: (run) => outcomes.push(`${run.id} ${run.outcome}`) },
+    slots: new Slots(8),
+    mayBeAdded: () => false,
+    hooks: { ...NO_HOOKS, agentRun: (run) => void outcomes.push(`${run.id} ${run.outcome}`) },
     ...over,
   });
   const stop = new AbortController();

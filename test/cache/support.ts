@@ -25,8 +25,23 @@ export interface Bench<V> {
 
 export const LISTER = 'lister';
 
+const nothing = (): void => undefined;
+
+/** Hooks that report nothing. */
+export const NO_HOOKS: CacheHooks = {
+  rowRejected: nothing,
+  evicted: nothing,
+  duplicates: nothing,
+  listDoubted: nothing,
+  mutationLost: nothing,
+  onDemand: nothing,
+  agentRun: nothing,
+  threw: nothing,
+};
+
 function recorder(reports: string[]): CacheHooks {
   return {
+    ...NO_HOOKS,
     rowRejected: (_table, reason) => reports.push(`rejected ${reason}`),
     evicted: (_table, cause, count) => reports.push(`evicted ${count} ${cause}`),
     duplicates: (_table, count) => reports.push(`duplicates ${count}`),
@@ -43,6 +58,7 @@ export function sets(): Bench<SetValue> {
         ...parts,
         definition: {
           name: 'sets',
+          scopeOf: () => '',
           fenced: { read: (value) => value.capacity, write: (value, capacity) => ({ ...value, capacity }) },
           equal: (left, right) => left.capacity === right.capacity && left.tag === right.tag,
         },
@@ -58,6 +74,7 @@ export function machines(): Bench<MachineValue> {
         definition: {
           name: 'machines',
           scopeOf: (key) => key.split('/')[0] ?? '',
+          fenced: undefined,
           equal: (left, right) => left.state === right.state,
         },
       }),
@@ -89,11 +106,11 @@ export function list<V>(
   options: Partial<ListResult<V>> & { readonly stamp?: Stamp } = {},
 ): ListResult<V> {
   const { stamp = at.order.stamp(), ...rest } = options;
-  return { agentId: LISTER, complete: true, pages: [{ stamp, rows }], ...rest };
+  return { agentId: LISTER, scope: undefined, complete: true, pages: [{ stamp, rows }], ...rest };
 }
 
 export function machineRows(...keys: readonly string[]): readonly ListedRow<MachineValue>[] {
-  return keys.map((key) => ({ key, value: { state: 'running' } }));
+  return keys.map((key) => ({ key, value: { state: 'running' }, etag: undefined }));
 }
 
 export function setRow(capacity: number, etag?: string, tag = ''): ListedRow<SetValue> {
@@ -112,5 +129,5 @@ export function getSet(
 
 /** Hands in a GET of a machine that is there. */
 export function getMachine(at: Bench<MachineValue>, key: string, stamp: Stamp = at.order.stamp()) {
-  return at.table.observe({ key, value: { state: 'running' }, stamp, via: 'get', agentId: LISTER });
+  return at.table.observe({ key, value: { state: 'running' }, etag: undefined, stamp, via: 'get', agentId: LISTER });
 }

@@ -3,8 +3,9 @@ import { agentReport } from '../../src/cli/debug-documents.ts';
 
 describe('the content of /debug/agents', () => {
   it('has each time in words too, and none that is not there', () => {
-    const ran = { id: 'usage', lastStartMs: 1_700_000_000_000.25, lastSuccessMs: 1_700_000_000_000.25, nextDueMs: 1_700_000_300_000.75 };
-    const never = { id: 'skus', lastStartMs: undefined, lastSuccessMs: undefined, nextDueMs: Number.POSITIVE_INFINITY };
+    const atMs = 1_700_000_000_000.25;
+    const ran = { id: 'usage', lastStartMs: atMs, lastSuccessMs: atMs, lastRestMs: undefined, nextDueMs: 1_700_000_300_000.75 };
+    const never = { ...ran, id: 'skus', lastStartMs: undefined, lastSuccessMs: undefined, nextDueMs: Number.POSITIVE_INFINITY };
     expect(JSON.parse(JSON.stringify(agentReport([ran, never])))).toEqual([
       {
         id: 'usage',

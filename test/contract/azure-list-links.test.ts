@@ -66,7 +66,7 @@ async function lister() {
         call: { operation: 'listScaleSets', resource: '' },
         signal,
         open: () => list(clients, arm),
-        project: (raw) => ({ key: String(raw.name), value: raw }),
+        project: (raw) => ({ key: String(raw.name), value: raw, etag: undefined }),
       },
     );
   return { arm, elsewhere, answer, read, skus: () => listSkus({ options: settings, clients, calls, clock, order }, signal) };

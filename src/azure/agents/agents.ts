@@ -3,7 +3,16 @@
  * together. They throw on failure: an error is never an empty list. Must not know the groups that are made of what they read.
  */
 import type { VirtualMachineScaleSetVM } from '@azure/arm-compute';
-import type { AgentPolicy, AgentRest, CachingAgent, CommitSummary, Jitter, Loaded, RunContext } from '../../cache/agents/agent.ts';
+import {
+  replacedRows,
+  type AgentPolicy,
+  type AgentRest,
+  type CachingAgent,
+  type CommitSummary,
+  type Jitter,
+  type Loaded,
+  type RunContext,
+} from '../../cache/agents/agent.ts';
 import type { LogicalClock } from '../../cache/logical-clock.ts';
 import type { ListCommit, ListedRow } from '../../cache/table/row.ts';
 import type { Table } from '../../cache/table/table.ts';
@@ -30,7 +39,6 @@ import {
 import { buildCatalog, type SkuCatalog } from '../sizes/sku-catalog.ts';
 import type { ForeignItems, SkippedItems } from '../rows/foreign-items.ts';
 import type { RestWatch } from './rest-watch.ts';
-import { defined } from '../../lib/defined.ts';
 import { SpotScaleSets } from './spot-scale-sets.ts';
 import { AGENT_POOLS_AGENT, INSTANCES, instancesAgent, VMS_AGENT, SCALE_SETS_AGENT } from '../rows/tables.ts';
 
@@ -76,7 +84,7 @@ export function cachingAgent(shape: AgentShape, load: (context: RunContext) => P
     order: shape.order,
     bucket: OPERATIONS[shape.operation].family,
     policy: shape.policy,
-    ...defined({ rest: shape.rest }),
+    rest: shape.rest,
     load,
   };
 }
@@ -93,6 +101,7 @@ export function scaleSetsAgent(deps: AgentDeps): CachingAgent {
     // One call a minute is cheap, and this agent sees the end of an outage first.
     maxErrorIntervalMs: MINUTE,
     timeoutMs: 45 * SECOND,
+    requestedRate: undefined,
   };
   return cachingAgent({ id: SCALE_SETS_AGENT, kind: 'scaleSets', order: 0, operation: 'listScaleSets', policy }, async ({ signal }) => {
     const list = await readPages(deps, {
@@ -111,6 +120,7 @@ export function scaleSetsAgent(deps: AgentDeps): CachingAgent {
     const read = loaded(list, (complete) =>
       deps.scaleSets.commitList({
         agentId: SCALE_SETS_AGENT,
+        scope: undefined,
         complete: complete && !doubted,
         pages,
       }),
@@ -213,7 +223,9 @@ export function vmsAgent(deps: AgentDeps, pools: VmsPoolsToList): CachingAgent {
     skipped.report();
     turn += 1;
     const pages = await withViews(deps, list.pages, { keys: unclear, turn }, signal);
-    return loaded(list, (complete) => believed(deps.instances.commitList({ agentId: VMS_AGENT, complete, pages }), complete, wasListed));
+    return loaded(list, (complete) =>
+      believed(deps.instances.commitList({ agentId: VMS_AGENT, scope: undefined, complete, pages }), complete, wasListed),
+    );
   });
 }
 
@@ -230,6 +242,7 @@ export function agentPoolsAgent(
     errorIntervalMs: MINUTE,
     maxErrorIntervalMs: 10 * MINUTE,
     timeoutMs: 30 * SECOND,
+    requestedRate: undefined,
   };
   const rest = deps.rest?.restOf(AGENT_POOLS_AGENT, policy.intervalMs);
   return cachingAgent(
@@ -241,7 +254,7 @@ export function agentPoolsAgent(
         open: () => agentPoolPages(deps, cluster),
         project: (raw) => {
           const value = projectAgentPool(raw);
-          return value === undefined ? undefined : { key: foldName(value.name), value };
+          return value === undefined ? undefined : { key: foldName(value.name), value, etag: undefined };
         },
       });
       // A cluster has at least a system pool, and pools that AKS scales itself must stay known.
@@ -271,7 +284,7 @@ export async function listSkus(
     signal,
     open: () => deps.clients.compute.resourceSkus.list({ filter: `location eq '${location}'` }).byPage(),
     // Disks share a name and differ in size.
-    project: (raw) => ({ key: [raw.resourceType, raw.name, raw.tier, raw.size].join('/'), value: raw }),
+    project: (raw) => ({ key: [raw.resourceType, raw.name, raw.tier, raw.size].join('/'), value: raw, etag: undefined }),
   });
   if (error !== undefined) throw error;
   const rows = pages.flatMap((page) => page.rows);
@@ -285,16 +298,16 @@ export async function listSkus(
 /** Without instances of other resource groups: deletes name instances by their number or name alone, within ours. */
 function listed(options: ResourceScope, value: InstanceRow | undefined): ListedRow<InstanceRow> | undefined {
   // guard: an instance of another resource group is not taken for our own
-  return value === undefined || !isInScope(value.ref, options) ? undefined : { key: value.ref.key, value };
+  return value === undefined || !isInScope(value.ref, options) ? undefined : { key: value.ref.key, value, etag: undefined };
 }
 
 /** Commits the pages that were read. Only a complete list may remove rows. */
 function loaded<Value>(list: PagedResult<Value>, commitList: (complete: boolean) => ListCommit): Loaded {
   const commit = (): CommitSummary => {
     const { listAgain, added, changed, evicted, rejected } = commitList(list.error === undefined);
-    return { rows: rowCount(list), added, changed, evicted, rejected, runAgain: listAgain };
+    return { rows: rowCount(list), added, changed, evicted, rejected, runAgain: listAgain, readBy: undefined };
   };
-  return list.error === undefined ? { commit } : { commit, error: list.error };
+  return { commit, error: list.error };
 }
 
 /** Notes a list that shows all instances. */
@@ -310,8 +323,9 @@ function replaceAll<Value>(list: PagedResult<Value>, replace: (rows: readonly Li
     commit: () => {
       const rows = list.pages.flatMap((page) => page.rows);
       replace(rows);
-      return { rows: rows.length, added: 0, changed: rows.length, evicted: 0, rejected: 0, runAgain: false };
+      return replacedRows(rows.length);
     },
+    error: undefined,
   };
 }
 

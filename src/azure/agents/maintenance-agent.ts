@@ -2,7 +2,7 @@
  * The caching agent of AKS's maintenance configurations. It exists only while removals of a pool keep out of them or to them.
  * Optional: while they are not known, removals of such pools wait.
  */
-import type { CachingAgent } from '../../cache/agents/agent.ts';
+import { replacedRows, type CachingAgent } from '../../cache/agents/agent.ts';
 import { asAutoscalerError, type AutoscalerError } from '../../lib/errors.ts';
 import { foldName } from '../arm/resource-ids.ts';
 import { readPages } from '../arm/pages.ts';
@@ -30,6 +30,7 @@ export function maintenanceAgent(deps: MaintenanceAgentDeps): CachingAgent {
     // A missing permission does not pass by itself.
     maxErrorIntervalMs: 30 * MINUTE,
     timeoutMs: MINUTE,
+    requestedRate: undefined,
   };
   const shape = {
     id: MAINTENANCE_AGENT,
@@ -46,23 +47,20 @@ export function maintenanceAgent(deps: MaintenanceAgentDeps): CachingAgent {
       return {
         commit: () => {
           deps.readings.keep(configurations, atMs);
-          return summaryOf(configurations.length);
+          return replacedRows(configurations.length);
         },
+        error: undefined,
       };
     } catch (thrown) {
       const error = asAutoscalerError(thrown);
       if (error.kind === 'cancelled') throw error;
       const commit = () => {
         deps.readings.keepFailure(error);
-        return summaryOf(0);
+        return replacedRows(0);
       };
       return { commit, error };
     }
   });
-}
-
-function summaryOf(rows: number) {
-  return { rows, added: 0, changed: rows, evicted: 0, rejected: 0, runAgain: false };
 }
 
 /** @throws AutoscalerError if any page cannot be read, or a configuration is not understood. */
@@ -72,7 +70,7 @@ async function readAll(deps: MaintenanceAgentDeps, signal: AbortSignal): Promise
     call: { operation: 'listMaintenance', resource: name },
     signal,
     open: () => deps.clients.containers.maintenanceConfigurations.listByManagedCluster(resourceGroup, name).byPage(),
-    project: (raw) => ({ key: foldName(raw.name ?? ''), value: projectMaintenance(raw) }),
+    project: (raw) => ({ key: foldName(raw.name ?? ''), value: projectMaintenance(raw), etag: undefined }),
   });
   if (error !== undefined) throw error;
   return pages.flatMap(({ rows }) => rows.map(({ value }) => value));

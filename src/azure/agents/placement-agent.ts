@@ -2,9 +2,8 @@
  * The caching agent of Azure's placement scores of Spot sizes. It exists only while an expander compares them, and asks for the sizes of Spot
  * pools alone, one question for five of them. Optional: without a score, pools are chosen by the rest of the chain.
  */
-import type { CachingAgent } from '../../cache/agents/agent.ts';
+import { replacedRows, type CachingAgent } from '../../cache/agents/agent.ts';
 import { asAutoscalerError, AutoscalerError } from '../../lib/errors.ts';
-import { defined } from '../../lib/defined.ts';
 import {
   PLACEMENT_API_VERSION,
   placementBody,
@@ -34,6 +33,7 @@ export function placementAgent(deps: PlacementAgentDeps): CachingAgent {
     // A missing right does not pass by itself.
     maxErrorIntervalMs: 120 * MINUTE,
     timeoutMs: MINUTE,
+    requestedRate: undefined,
   };
   const shape = {
     id: PLACEMENT_AGENT,
@@ -60,10 +60,9 @@ export function placementAgent(deps: PlacementAgentDeps): CachingAgent {
       commit: () => {
         const nowMs = deps.clock.now();
         for (const rows of answers) deps.keep(rows, nowMs);
-        const rows = answers.reduce((sum, answer) => sum + answer.length, 0);
-        return { rows, added: 0, changed: rows, evicted: 0, rejected: 0, runAgain: false };
+        return replacedRows(answers.reduce((sum, answer) => sum + answer.length, 0));
       },
-      ...defined({ error }),
+      error,
     };
   });
 }

@@ -3,9 +3,8 @@
  * not known leaves the quota as the limit.
  */
 import type { CapacityReservation } from '@azure/arm-compute';
-import type { CachingAgent } from '../../cache/agents/agent.ts';
+import { replacedRows, type CachingAgent } from '../../cache/agents/agent.ts';
 import { asAutoscalerError, type AutoscalerError } from '../../lib/errors.ts';
-import { defined } from '../../lib/defined.ts';
 import { foldName } from '../arm/resource-ids.ts';
 import { readPages } from '../arm/pages.ts';
 import {
@@ -39,6 +38,7 @@ export function reservationsAgent(deps: ReservationsAgentDeps): CachingAgent {
     // A missing permission does not pass by itself.
     maxErrorIntervalMs: 120 * MINUTE,
     timeoutMs: MINUTE,
+    requestedRate: undefined,
   };
   const shape = {
     id: RESERVATIONS_AGENT,
@@ -60,10 +60,10 @@ export function reservationsAgent(deps: ReservationsAgentDeps): CachingAgent {
     return {
       commit: () => {
         deps.keep(readings);
-        return { rows: read, added: 0, changed: read, evicted: 0, rejected: readings.size - read, runAgain: false };
+        return { ...replacedRows(read), rejected: readings.size - read };
       },
       // One group that cannot be read does not slow down the reads of the others.
-      ...(read > 0 ? {} : defined({ error })),
+      error: read > 0 ? undefined : error,
     };
   });
 }
@@ -105,7 +105,7 @@ async function readRows(
     call: { operation: 'listReservations', resource: name },
     signal,
     open: () => capacityReservations.listByCapacityReservationGroup(resourceGroup, name).byPage(),
-    project: (raw: CapacityReservation) => (raw.name === undefined ? undefined : { key: foldName(raw.name), value: raw }),
+    project: (raw: CapacityReservation) => (raw.name === undefined ? undefined : { key: foldName(raw.name), value: raw, etag: undefined }),
   });
   if (error !== undefined) throw error;
   return projectReservations(

@@ -2,14 +2,13 @@
  * Reads the VM sizes of the region from Azure or, if processes share them, from what another process has read. One of many
  * processes calls Azure; the others wait for it for a limited time.
  */
-import type { CachingAgent, CommitSummary, Loaded } from '../../cache/agents/agent.ts';
-import { authorityOf, loadTogether, type SharedLoadDeps, type SharingProblem } from '../../cache/agents/shared-load.ts';
+import { replacedRows, type CachingAgent, type CommitSummary, type Loaded } from '../../cache/agents/agent.ts';
+import { loadTogether, type SharedLoadDeps, type SharingProblem } from '../../cache/agents/shared-load.ts';
 import type { SharedText } from '../../domain/ports/shared-text.ts';
-import { defined } from '../../lib/defined.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../telemetry/log.ts';
-import { OPERATIONS } from '../arm/call-list.ts';
+import { cachingAgent } from './agents.ts';
 import { addSharedSizes, type SkuCatalog } from '../sizes/sku-catalog.ts';
 import { readCatalog, writeCatalog, type CatalogKey } from '../sizes/sku-text.ts';
 import { SKUS_AGENT } from '../rows/tables.ts';
@@ -46,13 +45,13 @@ const LIVES = 2;
 
 export function skusAgent(deps: SkuAgentDeps): CachingAgent {
   const { ttlMs, share } = deps;
-  const { family } = OPERATIONS.listSkus;
   const policy = {
     intervalMs: isLongLived(deps) ? CHECK_EVERY_MS : share === undefined ? ttlMs : ttlMs / LOOKS,
     jitter: { kind: 'spread', fraction: 0.1 } as const,
     errorIntervalMs: MINUTE,
     maxErrorIntervalMs: 120 * MINUTE,
     timeoutMs: 120_000,
+    requestedRate: undefined,
   };
   const load = async ({ signal }: { readonly signal: AbortSignal }): Promise<Loaded> => {
     if (share !== undefined) return readTogether(deps, share, signal);
@@ -60,7 +59,7 @@ export function skusAgent(deps: SkuAgentDeps): CachingAgent {
     const isGood = catalog !== undefined && isLongLived(deps) && deps.clock.now() - catalog.observedAtMs < lifeMs(deps);
     return loaded(deps, isGood ? catalog : await readList(deps, signal));
   };
-  return { id: SKUS_AGENT, kind: 'skus', required: true, order: 0, bucket: family, policy, load };
+  return cachingAgent({ id: SKUS_AGENT, kind: 'skus', order: 0, operation: 'listSkus', policy }, load);
 }
 
 async function readList(deps: SkuAgentDeps, signal: AbortSignal): Promise<SkuCatalog> {
@@ -86,12 +85,10 @@ async function readTogether(deps: SkuAgentDeps, share: SharedText, signal: Abort
     mayGoOn: current !== undefined && clock.now() - current.observedAtMs < LIVES * ttlMs,
     rest: { successMs: 0.9 * Math.min(RESTRICTED_TTL_MS, ttlMs), failureMs: REST_AFTER_FAILURE_MS },
   };
-  const result = await loadTogether(together, signal);
-  const { value, error, by } = result;
-  const authority = authorityOf(result);
-  // Another process may publish a list that lacks sizes. Only a list of Azure itself shows that a size is gone.
-  const catalog = authority === 'informative' ? addSharedSizes(current, value) : value;
-  return { ...loaded(deps, catalog, { readBy: by, authority }), ...defined({ error }) };
+  const { value, origin, error, by } = await loadTogether(together, signal);
+  // Another process may have fewer rights, or publish a list that lacks sizes. Only a list of Azure itself shows that a size is gone.
+  const catalog = origin === 'shared' ? addSharedSizes(current, value) : value;
+  return { ...loaded(deps, catalog, by), error };
 }
 
 function logProblem(log: Log, problem: SharingProblem): void {
@@ -109,11 +106,10 @@ function lifeMs({ ttlMs, isRestricted }: SkuAgentDeps): number {
   return isRestricted?.() === true ? Math.min(RESTRICTED_TTL_MS, ttlMs) : ttlMs;
 }
 
-function loaded({ keep }: SkuAgentDeps, catalog: SkuCatalog, from: Pick<CommitSummary, 'readBy' | 'authority'> = {}): Loaded {
+function loaded({ keep }: SkuAgentDeps, catalog: SkuCatalog, readBy?: string): Loaded {
   const commit = (): CommitSummary => {
     keep(catalog);
-    const rows = catalog.byName.size;
-    return { rows, added: 0, changed: rows, evicted: 0, rejected: 0, runAgain: false, ...defined(from) };
+    return { ...replacedRows(catalog.byName.size), readBy };
   };
-  return { commit };
+  return { commit, error: undefined };
 }

@@ -3,7 +3,7 @@
  * size. These reads have an interval of their own. If it is longer than the lists', a set with an unchanged tag is not read again.
  * If it is shorter, sets are also read between the lists.
  */
-import type { CachingAgent } from '../../cache/agents/agent.ts';
+import { replacedRows, type CachingAgent } from '../../cache/agents/agent.ts';
 import type { ListPage, ListedRow } from '../../cache/table/row.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { asAutoscalerError } from '../../lib/errors.ts';
@@ -91,14 +91,17 @@ export function spotSizesAgent(id: string, { spotKeys, due, periodMs }: SpotRead
       errorIntervalMs: periodMs,
       maxErrorIntervalMs: periodMs,
       timeoutMs: 30_000,
+      requestedRate: undefined,
     },
+    rest: undefined,
     load: () =>
       Promise.resolve({
         commit: () => {
           const keys = spotKeys();
           for (const key of keys) due(key);
-          return { rows: keys.length, added: 0, changed: 0, evicted: 0, rejected: 0, runAgain: false };
+          return replacedRows(keys.length, 0);
         },
+        error: undefined,
       }),
   };
 }

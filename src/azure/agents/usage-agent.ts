@@ -3,10 +3,9 @@
  * reads it for all, as long as no quota is nearly used up.
  */
 import type { Usage } from '@azure/arm-compute';
-import type { CachingAgent, CommitSummary, Loaded } from '../../cache/agents/agent.ts';
+import { replacedRows, type CachingAgent, type Loaded } from '../../cache/agents/agent.ts';
 import { loadTogether } from '../../cache/agents/shared-load.ts';
 import type { SharedText } from '../../domain/ports/shared-text.ts';
-import { defined } from '../../lib/defined.ts';
 import { readPages } from '../arm/pages.ts';
 import type { UsageRow } from '../sizes/core-quotas.ts';
 import { isNearlyUsed, readUsageText, writeUsageText, type UsageList } from '../sizes/usage-list.ts';
@@ -41,6 +40,7 @@ export function usageAgent(deps: UsageAgentDeps): CachingAgent {
     // A missing permission to read usages does not pass by itself.
     maxErrorIntervalMs: 120 * MINUTE,
     timeoutMs: share === undefined ? MINUTE / 2 : 2 * MINUTE,
+    requestedRate: undefined,
   };
   const shape = {
     id: USAGE_AGENT,
@@ -77,7 +77,7 @@ class UsageLists {
     const own = this.#own;
     // Nothing that another process says is better than our own list of the last minutes.
     if (own !== undefined && own === this.#committed && this.#isRecent(own) && !this.#isDoubted(own))
-      return { commit: () => summaryOf(own, 0) };
+      return { commit: () => replacedRows(own.rows.length, 0), error: undefined };
     const { options, clock } = this.#deps;
     const before = this.#current;
     const { value, error, by, origin } = await loadTogether<UsageList>(
@@ -101,7 +101,7 @@ class UsageLists {
     if (isOwn) this.#current = origin === 'own' ? value : await this.#readOwn(signal);
     // guard: absence from a list of usages that another process read means nothing
     else if (origin === 'shared') this.#current = addOther(this.#own, value);
-    return { ...this.#loaded(this.#current ?? value, isOwn ? undefined : { by }), ...defined({ error }) };
+    return { ...this.#loaded(this.#current ?? value, isOwn ? undefined : { by }), error };
   }
 
   #isRecent({ atMs }: UsageList): boolean {
@@ -124,9 +124,9 @@ class UsageLists {
       commit: () => {
         this.#committed = list;
         this.#deps.keep(list, from !== undefined);
-        const shared = from === undefined ? {} : ({ readBy: from.by, authority: 'informative' } as const);
-        return { ...summaryOf(list, list.rows.length), ...shared };
+        return { ...replacedRows(list.rows.length), readBy: from?.by };
       },
+      error: undefined,
     };
   }
 }
@@ -148,15 +148,11 @@ async function readList(deps: UsageAgentDeps, signal: AbortSignal): Promise<Usag
     open: () => deps.clients.compute.usage.list(location).byPage(),
     project: (raw: Usage) => {
       const value = projectUsage(raw);
-      return value === undefined ? undefined : { key: value.name.toLowerCase(), value };
+      return value === undefined ? undefined : { key: value.name.toLowerCase(), value, etag: undefined };
     },
   });
   if (error !== undefined) throw error;
   return { atMs, rows: pages.flatMap((page) => page.rows.map(({ value }) => value)) };
-}
-
-function summaryOf(list: UsageList, changed: number): CommitSummary {
-  return { rows: list.rows.length, added: 0, changed, evicted: 0, rejected: 0, runAgain: false };
 }
 
 /** undefined: an entry without numbers, or one that has no limit. */

@@ -177,7 +177,7 @@ class Deletion {
     };
     try {
       const answer = await this.#backend.post(resource, { ...batch, beforeSend }, this.#signal);
-      for (const mutation of mutations) mutation.accepted({ etag: answer.etag, expect: answer.capacity });
+      for (const mutation of mutations) mutation.accepted({ etag: answer.etag, expect: answer.capacity, modelled: false });
       this.#follower.follow({ batch, resource, answer, mutations, resent: false });
       return accepted;
     } catch (thrown) {

@@ -48,8 +48,10 @@ export interface AzureReadsDeps {
 const SINGLE_READS = { burst: 30, refillMs: 6_000 } as const;
 /** Each instance is looked at right before its deletion, ten of them at once in each loop. If Azure refuses these reads, a list serves. */
 const READS_BEFORE_DELETES = { burst: 60, refillMs: 1_000 } as const;
-/** More queued reads of one group become one list, which others may have to wait for. */
-const LIST_ABOVE = 20;
+/** More queued reads of one kind become one list. */
+const LIST_ABOVE = 10;
+/** The same for the instances of one group: others may have to wait for their list. */
+const LIST_INSTANCES_ABOVE = 20;
 /** The most new instances of one group that are read singly at once: in one loop, or at one time after an increase. */
 const READ_EACH_AT_MOST = 10;
 
@@ -66,7 +68,7 @@ export class AzureReads {
   constructor(deps: AzureReadsDeps) {
     const { agents, clock, slots, hooks, scheduler } = deps;
     this.#deps = deps;
-    const shared = { clock, slots, hooks, timeoutMs: agents.options.requestTimeoutMs };
+    const shared = { clock, slots, hooks, timeoutMs: agents.options.requestTimeoutMs, listAbove: LIST_ABOVE };
     this.#scaleSets = new OnDemand({
       ...shared,
       name: SCALE_SETS.name,
@@ -81,7 +83,7 @@ export class AzureReads {
     });
     this.#instances = new OnDemand({
       ...shared,
-      listAbove: LIST_ABOVE,
+      listAbove: LIST_INSTANCES_ABOVE,
       name: INSTANCES.name,
       readOne: (key, signal) => readInstance(agents, key, signal),
       readScope: (scope, signal) => scheduler.want(instanceListAgentId(scope)).served(signal),

@@ -117,7 +117,7 @@ async function readInstanceOnce(deps: AgentDeps, ref: InstanceRef, signal: Abort
   deps.foreign.countRead(INSTANCES.name, ref.key, key !== ref.key);
   if (key !== ref.key) throw otherResource(`instance ${ref.key}`, key);
   // A VM of no pool is in no group.
-  if (value !== undefined) deps.instances.observe({ key, value, stamp, via: 'get', agentId });
+  if (value !== undefined) deps.instances.observe({ key, value, stamp, via: 'get', etag: undefined, agentId });
 }
 
 interface ReadInstance {

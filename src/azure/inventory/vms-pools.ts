@@ -51,6 +51,7 @@ export class VmsPools {
   commitList(pages: readonly ListPage<{ readonly vms?: VmsPool }>[], complete: boolean): ListCommit {
     return this.sizes.commitList({
       agentId: AGENT_POOLS_AGENT,
+      scope: undefined,
       complete,
       pages: pages.map(({ stamp, rows }) => ({
         stamp,

@@ -3,7 +3,7 @@
  * as far as readings of this process confirm it. A good reading is kept until it is replaced, and reported if it is old. Nothing waits for
  * prices. Must not know node groups.
  */
-import type { CachingAgent, CommitSummary, Loaded } from '../../cache/agents/agent.ts';
+import { replacedRows, type CachingAgent, type CommitSummary, type Loaded } from '../../cache/agents/agent.ts';
 import { loadTogether, type SharingProblem } from '../../cache/agents/shared-load.ts';
 import type { SharedText, SharedTexts } from '../../domain/ports/shared-text.ts';
 import type { StoredText, PriceTableReader } from '../../domain/ports/stored-text.ts';
@@ -98,9 +98,20 @@ export class PriceCache implements PriceTableReader {
       // guard: a price list that is read by default is tried again only rarely
       ...(this.#deps.onlyShown === true ? RARE_RETRIES : RETRIES),
       timeoutMs: 5 * MINUTE,
+      requestedRate: undefined,
     };
     const load = ({ signal }: { readonly signal: AbortSignal }): Promise<Loaded> => this.#load(signal);
-    return { id: PRICES_AGENT, kind: 'prices', required: false, order: 9, bucket: 'retail-prices', policy, load };
+    return {
+      id: PRICES_AGENT,
+      kind: 'prices',
+      required: false,
+      warm: false,
+      order: 9,
+      bucket: 'retail-prices',
+      policy,
+      rest: undefined,
+      load,
+    };
   }
 
   async #load(signal: AbortSignal): Promise<Loaded> {
@@ -152,6 +163,8 @@ export class PriceCache implements PriceTableReader {
         onProblem: (problem) => logProblem(log, problem),
         // Nothing waits for prices, so the turn of another process can be waited for.
         current: Object.fromEntries(readings.inUse),
+        mayGoOn: false,
+        rest: { successMs: 0, failureMs: 0 },
       },
       signal,
     );
@@ -220,9 +233,9 @@ export class PriceCache implements PriceTableReader {
       this.#unreachableSinceMs = error === undefined ? undefined : (this.#unreachableSinceMs ?? this.#deps.clock.now());
       // guard: a price of another process does not outlive the shared store in our own file
       if (hasRead) this.#store(this.#own);
-      return { rows: inUse.size, added: 0, changed, evicted: 0, rejected: 0, runAgain: false };
+      return replacedRows(inUse.size, changed);
     };
-    return { commit, ...defined({ error }) };
+    return { commit, error };
   }
 
   #store(table: PriceTable): void {

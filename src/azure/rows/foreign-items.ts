@@ -46,7 +46,7 @@ export class ForeignItems {
   }
 
   #report(table: string, read: string, skipped: number): void {
-    for (let item = 0; item < skipped; item++) this.#deps.hooks.rowRejected?.(table, 'foreign-id');
+    for (let item = 0; item < skipped; item++) this.#deps.hooks.rowRejected(table, 'foreign-id');
     if (skipped === 0) this.#logged.delete(read);
     else if (!this.#logged.has(read)) {
       this.#logged.add(read);

@@ -7,6 +7,7 @@ import type { InstanceRow, ScaleSetRow } from './scale-set.ts';
 /** Key: folded name. Fenced: the capacity. */
 export const SCALE_SETS: TableDefinition<ScaleSetRow> = {
   name: 'scale-sets',
+  scopeOf: () => '',
   fenced: { read: (row) => row.capacity, write: (row, capacity) => ({ ...row, capacity }) },
   equal: isDeepStrictEqual,
 };
@@ -15,6 +16,7 @@ export const SCALE_SETS: TableDefinition<ScaleSetRow> = {
 export const INSTANCES: TableDefinition<InstanceRow> = {
   name: 'instances',
   scopeOf: (_key, row) => row.group,
+  fenced: undefined,
   equal: isDeepStrictEqual,
 };
 

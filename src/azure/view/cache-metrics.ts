@@ -107,7 +107,7 @@ export function reportAgents(
   }
   return agents.map((agent) => {
     const own = fences.get(agent.id);
-    const budget = agent.bucket === undefined || !ARM_FAMILIES.has(agent.bucket) ? undefined : remaining(agent.bucket);
+    const budget = ARM_FAMILIES.has(agent.bucket) ? remaining(agent.bucket) : undefined;
     return { ...agent, ...defined({ fences: own, budget }) };
   });
 }

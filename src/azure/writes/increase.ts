@@ -6,7 +6,7 @@
  * Must not know how a size is read and written: the backends do (`increase-scale-set`, `increase-through-aks`, `increase-vms-pool`).
  */
 import { describeBlock, type GroupBlock } from '../../domain/group-blocks.ts';
-import type { Acceptance, Mutation, MutationOp } from '../../cache/table/mutation.ts';
+import { NO_CONTENT, type Acceptance, type Mutation, type MutationOp } from '../../cache/table/mutation.ts';
 import type { AnsweredIncrease } from '../../domain/outcome.ts';
 import type { IncreaseRequest, UnansweredIncrease } from '../../domain/ports/cloud.ts';
 import { endWaits } from '../../lib/abort.ts';
@@ -193,7 +193,7 @@ async function writeSize<Read extends SizeRead>(
   try {
     const answer = await answerTo(deps, write, backend.put(to, read, signal));
     // The answer counts instances that are being deleted, so its number is not the size that the increase leads to.
-    mutation.accepted(lags ? {} : answer.acceptance);
+    mutation.accepted(lags ? NO_CONTENT : answer.acceptance);
     deps.inventory.changes.noteIncrease(group.key);
     const ownIncrease = backend.noteAccepted(request, read, answer);
     followIncrease(deps, group, { ...write, answer, mutation, ownIncrease });

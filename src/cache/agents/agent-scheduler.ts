@@ -24,14 +24,12 @@ import { afterFailure, afterSuccess, phaseOf, skipTurn, takeSkippedTurn } from '
 import { ThrottlingBuckets } from './throttling-buckets.ts';
 import { runByRank, type ColdStartResult } from './cold-start.ts';
 import { callHook, type CacheHooks } from '../table/hooks.ts';
-import { checkSelection, isSelected, type AgentSelection } from './agent-selection.ts';
-import { Slots, type ReleaseSlot } from '../concurrency.ts';
+import { checkSelection, EVERY_AGENT, isSelected, type AgentSelection } from './agent-selection.ts';
+import type { ReleaseSlot, Slots } from '../concurrency.ts';
 import { Want } from '../want.ts';
 import { endWaits, onAbort } from '../../lib/abort.ts';
 import { compareBy } from '../../lib/comparison.ts';
-import { defined } from '../../lib/defined.ts';
 
-const MAX_CONCURRENT = 8;
 /** The loop checks at least this often, ms, in case a wake-up is missed. */
 const MAX_SLEEP_MS = 60_000;
 
@@ -41,31 +39,27 @@ export interface SchedulerDeps {
   readonly random: Random;
   /** Seeds the phase, so that clusters started together do not read together. */
   readonly clusterId: string;
-  /** If absent, 8 slots. */
-  readonly slots?: Slots;
-  /** Maximum of concurrent periodic runs per bucket. If absent, 2. */
-  readonly maxPerBucket?: number;
-  /** Ids that a selection may name although no agent has them yet. If absent, none. */
-  readonly mayBeAdded?: (id: string) => boolean;
-  readonly hooks?: CacheHooks;
+  readonly slots: Slots;
+  /** Ids that a selection may name although no agent has them yet. */
+  readonly mayBeAdded: (id: string) => boolean;
+  readonly hooks: CacheHooks;
 }
 
 export class AgentScheduler {
   readonly #deps: SchedulerDeps;
   readonly #hooks: CacheHooks;
   readonly #slots: Slots;
-  readonly #buckets: ThrottlingBuckets;
+  readonly #buckets = new ThrottlingBuckets();
   readonly #states = new Map<string, AgentState>();
   readonly #ending = new Set<Promise<void>>();
-  #selection: AgentSelection = {};
+  #selection: AgentSelection = EVERY_AGENT;
   #runs = 0;
   #alarm: AbortController | undefined;
 
   constructor(deps: SchedulerDeps) {
     this.#deps = deps;
-    this.#hooks = deps.hooks ?? {};
-    this.#slots = deps.slots ?? new Slots(MAX_CONCURRENT);
-    this.#buckets = new ThrottlingBuckets(deps.maxPerBucket ?? 2);
+    this.#hooks = deps.hooks;
+    this.#slots = deps.slots;
   }
 
   /**
@@ -263,8 +257,7 @@ export class AgentScheduler {
     else this.#ended(state, run, end);
     const durationMs = this.#deps.clock.monotonic() - run.startMs;
     const { id, kind } = state.agent;
-    const report = { id, kind, outcome: end.outcome, durationMs, ...defined({ error: end.error }) };
-    callHook(this.#hooks, 'agentRun', () => this.#hooks.agentRun?.(report));
+    callHook(this.#hooks, 'agentRun', () => this.#hooks.agentRun({ id, kind, durationMs, ...end }));
     run.want.settle(end.error);
   }
 
@@ -298,7 +291,7 @@ export class AgentScheduler {
   }
 
   #holdIfThrottled(agent: CachingAgent, error: AutoscalerError, retryMs: number): void {
-    if (error.detail.kind !== 'throttled' || agent.bucket === undefined) return;
+    if (error.detail.kind !== 'throttled') return;
     const { retryAfterMs } = error.detail;
     this.#buckets.hold(agent.bucket, retryAfterMs === undefined ? retryMs : this.#deps.clock.monotonic() + retryAfterMs);
   }

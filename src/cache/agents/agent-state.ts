@@ -14,7 +14,7 @@ import { Want } from '../want.ts';
 export interface AgentStatus extends AgentFreshness {
   readonly kind: string;
   /** The throttling bucket of its calls. */
-  readonly bucket: string | undefined;
+  readonly bucket: string;
   readonly state: 'idle' | 'running' | 'held' | 'disabled';
   readonly lastStartMs: number | undefined;
   readonly lastDurationMs: number | undefined;

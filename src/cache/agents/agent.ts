@@ -25,9 +25,9 @@ export interface AgentPolicy {
   readonly timeoutMs: number;
   /**
    * Requested runs keep to this rate, since each is expensive, also those that a caller waits for.
-   * If absent, requested runs start at once.
+   * If undefined, requested runs start at once.
    */
-  readonly requestedRate?: RateLimit;
+  readonly requestedRate: RateLimit | undefined;
 }
 
 export interface RunContext {
@@ -35,9 +35,6 @@ export interface RunContext {
   readonly signal: AbortSignal;
   readonly token: RunToken;
 }
-
-/** `authoritative`: absence means gone. `informative`: another process read it, and it only adds to what is known. */
-export type ListAuthority = 'authoritative' | 'informative';
 
 export interface CommitSummary {
   readonly rows: number;
@@ -48,9 +45,12 @@ export interface CommitSummary {
   /** Run again now: the list was too short to be believed. */
   readonly runAgain: boolean;
   /** The process that read it for all, if it was another one. */
-  readonly readBy?: string | undefined;
-  /** If absent, authoritative. */
-  readonly authority?: ListAuthority;
+  readonly readBy: string | undefined;
+}
+
+/** The summary of a run whose rows replace those before. */
+export function replacedRows(rows: number, changed = rows): CommitSummary {
+  return { rows, added: 0, changed, evicted: 0, rejected: 0, runAgain: false, readBy: undefined };
 }
 
 /** The result of a run's reads. */
@@ -58,7 +58,7 @@ export interface Loaded {
   /** Synchronous. Called at most once, and only while the run's token is valid. */
   commit(): CommitSummary;
   /** If set, reading was interrupted. What was read may be committed (upserts only), but the run counts as failed. */
-  readonly error?: AutoscalerError;
+  readonly error: AutoscalerError | undefined;
 }
 
 /** Lets an agent skip turns while a read would show nothing new. */
@@ -77,14 +77,14 @@ export interface CachingAgent {
   /** Decisions need it: it cannot be disabled, runs at once on a cold start, and its age can block decisions. */
   readonly required: boolean;
   /** If true, it runs at once on a cold start too, although no decision waits for it later. */
-  readonly warm?: boolean;
+  readonly warm: boolean;
   /** Cold start order: lower first. All agents of one number end before the next begin. */
   readonly order: number;
   /** Calls that share a throttling limit share a bucket; a 429 holds all of it. */
-  readonly bucket?: string;
+  readonly bucket: string;
   readonly policy: AgentPolicy;
-  /** If absent, the agent runs at each of its turns. */
-  readonly rest?: AgentRest;
+  /** If undefined, the agent runs at each of its turns. */
+  readonly rest: AgentRest | undefined;
   /** Reads. Throws an AutoscalerError on failure: an error is never an empty list. */
   load(context: RunContext): Promise<Loaded>;
 }

@@ -38,5 +38,5 @@ export async function runByRank(
 }
 
 function isWanted({ agent, enabled, lastSuccessMs }: AgentState): boolean {
-  return (agent.required || agent.warm === true) && enabled && lastSuccessMs === undefined;
+  return (agent.required || agent.warm) && enabled && lastSuccessMs === undefined;
 }

@@ -5,7 +5,6 @@
 import type { PublishedText, SharedText } from '../../domain/ports/shared-text.ts';
 import { asAutoscalerError, type AutoscalerError } from '../../lib/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { ListAuthority } from './agent.ts';
 
 /** A failure is expected: the text of an older program, of another scope, or half written. */
 export type TextReading<Value> = { readonly ok: true; readonly value: Value } | { readonly ok: false; readonly reason: string };
@@ -26,12 +25,12 @@ export interface SharedLoadDeps<Value> {
   /** Reads the source. Rejects if any part fails. */
   readonly read: (signal: AbortSignal) => Promise<Value>;
   readonly onProblem: (problem: SharingProblem) => void;
-  /** What this process uses now. If absent, nothing: then it waits for others no longer than a read of its own would take. */
-  readonly current?: Value | undefined;
-  /** Whether `current` may be used on while another process has the turn. If absent, not. */
-  readonly mayGoOn?: boolean;
-  /** For how long no process reads the source again, ms: after a success, and after a failure that may pass. If absent, 0. */
-  readonly rest?: { readonly successMs: number; readonly failureMs: number };
+  /** What this process uses now. If undefined, nothing: then it waits for others no longer than a read of its own would take. */
+  readonly current: Value | undefined;
+  /** Whether `current` may be used on while another process has the turn. */
+  readonly mayGoOn: boolean;
+  /** For how long no process reads the source again, ms: after a success, and after a failure that may pass. */
+  readonly rest: { readonly successMs: number; readonly failureMs: number };
 }
 
 export interface LoadedTogether<Value> {
@@ -39,14 +38,9 @@ export interface LoadedTogether<Value> {
   /** `own`: this process read the source. `shared`: another one published it. `current`: what this process had. */
   readonly origin: 'own' | 'shared' | 'current';
   /** The process that read a shared value, as it calls itself. */
-  readonly by?: string | undefined;
+  readonly by: string | undefined;
   /** If set, the source could not be read, and `value` is an old one that others published. */
-  readonly error?: AutoscalerError;
-}
-
-/** What another process published is informative, however complete it seems: it may have read with fewer rights, or lie. */
-export function authorityOf({ origin }: Pick<LoadedTogether<unknown>, 'origin'>): ListAuthority {
-  return origin === 'shared' ? 'informative' : 'authoritative';
+  readonly error: AutoscalerError | undefined;
 }
 
 /** How long to wait for the process that has the turn, and how often to check. */
@@ -74,7 +68,7 @@ export async function loadTogether<Value>(deps: SharedLoadDeps<Value>, signal: A
   try {
     const looked = await lookFirst(deps);
     // guard: a process without a value waits for no place that is away
-    if (looked === 'away') return { value: await deps.read(signal), origin: 'own' };
+    if (looked === 'away') return ownValue(await deps.read(signal));
     known = looked;
     return usable(deps, known) ?? (await loadInTurn(deps, known?.epoch ?? 0, signal));
   } catch (thrown) {
@@ -88,8 +82,8 @@ async function loadInTurn<Value>(deps: SharedLoadDeps<Value>, after: number, sig
   const turn = await takeTurn(deps, after, signal);
   if (typeof turn === 'object') return turn;
   if (turn !== undefined) return readAndPublish(deps, turn, signal);
-  if (deps.current !== undefined && deps.mayGoOn === true) return { value: deps.current, origin: 'current' };
-  return { value: await deps.read(signal), origin: 'own' };
+  if (deps.current !== undefined && deps.mayGoOn) return { ...ownValue(deps.current), origin: 'current' };
+  return ownValue(await deps.read(signal));
 }
 
 /** `away`: the place did not respond, so that asking it for a turn would only take more time. */
@@ -114,7 +108,7 @@ function published<Value>(deps: SharedLoadDeps<Value>, found: PublishedText | un
 
 function usable<Value>({ isFresh }: SharedLoadDeps<Value>, known: Published<Value> | undefined): Shared<Value> | undefined {
   if (known?.value === undefined || !isFresh(known.value)) return undefined;
-  return { value: known.value, origin: 'shared', by: known.by };
+  return { value: known.value, origin: 'shared', by: known.by, error: undefined };
 }
 
 async function takeTurn<Value>(deps: SharedLoadDeps<Value>, after: number, signal: AbortSignal): Promise<Turn<Value>> {
@@ -140,14 +134,18 @@ async function waitFor<Value>(deps: SharedLoadDeps<Value>, signal: AbortSignal):
   return undefined;
 }
 
+function ownValue<Value>(value: Value): LoadedTogether<Value> {
+  return { value, origin: 'own', by: undefined, error: undefined };
+}
+
 /** A run that has lost its claim publishes nothing, and what the run after it published is used instead of its own. */
 async function readAndPublish<Value>(deps: SharedLoadDeps<Value>, turn: number, signal: AbortSignal): Promise<LoadedTogether<Value>> {
   const value = await readInTurn(deps, turn, signal);
-  const isWritten = await tryShare(deps, (share) => share.publish(turn, deps.encode(value), deps.rest?.successMs));
-  if (isWritten !== false) return { value, origin: 'own' };
+  const isWritten = await tryShare(deps, (share) => share.publish(turn, deps.encode(value), deps.rest.successMs));
+  if (isWritten !== false) return ownValue(value);
   deps.onProblem({ kind: 'outrun', epoch: turn });
   // guard: a run that has lost its lock uses what the run after it published
-  return (await look(deps)) ?? { value, origin: 'own' };
+  return (await look(deps)) ?? ownValue(value);
 }
 
 /** After a failure that may pass, the others do not try at once, too. After another one, they may be luckier: a right may be missing here. */
@@ -157,7 +155,7 @@ async function readInTurn<Value>(deps: SharedLoadDeps<Value>, turn: number, sign
   } catch (thrown) {
     const { kind } = asAutoscalerError(thrown);
     // guard: after a failure that may pass, the others do not read at once
-    const restMs = kind === 'throttled' || kind === 'unavailable' ? deps.rest?.failureMs : undefined;
+    const restMs = kind === 'throttled' || kind === 'unavailable' ? deps.rest.failureMs : 0;
     await tryShare(deps, (share) => share.release(turn, restMs));
     throw thrown;
   }

@@ -4,25 +4,23 @@ interface Bucket {
   stretched: boolean;
 }
 
+/** Maximum of concurrent runs of a bucket. */
+const MAX_RUNNING = 2;
+
 /** Calls that share a throttling limit: how many runs are active, until when they are held, and whether to slow down. */
 export class ThrottlingBuckets {
-  readonly #maxRunning: number;
   readonly #buckets = new Map<string, Bucket>();
 
-  constructor(maxRunning: number) {
-    this.#maxRunning = maxRunning;
+  hasRoom(name: string): boolean {
+    return this.#of(name).running < MAX_RUNNING;
   }
 
-  hasRoom(name: string | undefined): boolean {
-    return name === undefined || (this.#buckets.get(name)?.running ?? 0) < this.#maxRunning;
+  enter(name: string): void {
+    this.#of(name).running += 1;
   }
 
-  enter(name: string | undefined): void {
-    if (name !== undefined) this.#of(name).running += 1;
-  }
-
-  leave(name: string | undefined): void {
-    if (name !== undefined) this.#of(name).running -= 1;
+  leave(name: string): void {
+    this.#of(name).running -= 1;
   }
 
   /** Monotonic time. A hold is never shortened. */
@@ -36,16 +34,16 @@ export class ThrottlingBuckets {
     for (const bucket of this.#buckets.values()) bucket.heldUntilMs = undefined;
   }
 
-  heldUntilMs(name: string | undefined): number | undefined {
-    return name === undefined ? undefined : this.#buckets.get(name)?.heldUntilMs;
+  heldUntilMs(name: string): number | undefined {
+    return this.#of(name).heldUntilMs;
   }
 
   stretch(name: string, on: boolean): void {
     this.#of(name).stretched = on;
   }
 
-  isStretched(name: string | undefined): boolean {
-    return name !== undefined && (this.#buckets.get(name)?.stretched ?? false);
+  isStretched(name: string): boolean {
+    return this.#of(name).stretched;
   }
 
   #of(name: string): Bucket {

@@ -16,8 +16,8 @@ export interface AgentFreshness {
   readonly intervalMs: number;
   /** Start of the last successful run. */
   readonly lastSuccessMs: number | undefined;
-  /** When it last skipped a turn because a read would have shown nothing new. If absent, it has run since. */
-  readonly lastRestMs?: number | undefined;
+  /** When it last skipped a turn because a read would have shown nothing new. If undefined, it has run since. */
+  readonly lastRestMs: number | undefined;
   readonly heldUntilMs: number | undefined;
   readonly lastError: string | undefined;
 }

@@ -14,21 +14,21 @@ export interface AgentRun {
   readonly kind: string;
   readonly outcome: RunOutcome;
   readonly durationMs: number;
-  readonly error?: AutoscalerError;
+  readonly error: AutoscalerError | undefined;
 }
 
 export interface CacheHooks {
-  rowRejected?(table: string, reason: RejectReason): void;
-  evicted?(table: string, cause: EvictionCause, count: number): void;
-  duplicates?(table: string, count: number): void;
+  rowRejected(table: string, reason: RejectReason): void;
+  evicted(table: string, cause: EvictionCause, count: number): void;
+  duplicates(table: string, count: number): void;
   /** A list was too short to be believed at once. */
-  listDoubted?(table: string, agentId: string): void;
+  listDoubted(table: string, agentId: string): void;
   /** A change was in flight for more than half an hour and now counts as lost. */
-  mutationLost?(table: string, keys: readonly string[]): void;
-  onDemand?(table: string, outcome: 'refreshed' | 'failed' | 'merged' | 'listed'): void;
-  agentRun?(run: AgentRun): void;
+  mutationLost(table: string, keys: readonly string[]): void;
+  onDemand(table: string, outcome: 'refreshed' | 'failed' | 'merged' | 'listed'): void;
+  agentRun(run: AgentRun): void;
   /** A listener or another hook threw; worth a log line. */
-  threw?(where: string, error: AutoscalerError): void;
+  threw(where: string, error: AutoscalerError): void;
 }
 
 /** Calls a hook or listener. Passes what it throws to `threw` only, so that observers cannot stop the cache. */
@@ -42,7 +42,7 @@ export function callHook(hooks: CacheHooks, where: string, call: () => void): vo
 
 function report(hooks: CacheHooks, where: string, thrown: unknown): void {
   try {
-    hooks.threw?.(where, asAutoscalerError(thrown));
+    hooks.threw(where, asAutoscalerError(thrown));
   } catch {
     // The last reporter failed too; nothing else can report it.
   }

@@ -13,7 +13,7 @@ interface ListRecord {
 /** Identifies a list of a table: one agent's, of all its rows ('') or of one scope. */
 interface ListName {
   readonly agentId: string;
-  readonly scope?: string;
+  readonly scope: string | undefined;
 }
 
 /** The lists of a table: their order, their age, and whether the last one was doubted. */

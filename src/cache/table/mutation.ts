@@ -22,19 +22,21 @@ export type MutationState = 'sent' | 'accepted' | MutationOutcome;
 /** The content of the immediate 2xx answer. */
 export interface Acceptance {
   /**
-   * Adopted by the row at once. If absent or undefined, the tag known before is dropped, since the change made it
-   * invalid.
+   * Adopted by the row at once. If undefined, the tag known before is dropped, since the change made it invalid.
    */
-  readonly etag?: string | undefined;
+  readonly etag: string | undefined;
   /** The fenced number in the answer's body, if it has the whole model. */
-  readonly expect?: number | undefined;
+  readonly expect: number | undefined;
   /**
    * True if the model shows the change from the answer on. A capacity PUT does: its body has the new capacity while the
    * instances are still being created. A later GET with a new tag is then believed although the operation still runs,
    * so that a 412 can be planned again in the same loop.
    */
-  readonly modelled?: boolean;
+  readonly modelled: boolean;
 }
+
+/** An accepted change whose answer has nothing of the row. */
+export const NO_CONTENT: Acceptance = { etag: undefined, expect: undefined, modelled: false };
 
 /**
  * The result of the ended operation. Its tag is adopted only if the number is the expected one and no other change of

@@ -87,7 +87,7 @@ export class Mutations {
     change.state = 'accepted';
     change.acceptedSeq = this.#order.tick();
     change.expect = answer.expect;
-    change.modelled = answer.modelled === true;
+    change.modelled = answer.modelled;
     if (touchesNumber(change.effect)) for (const key of keys) this.#rows.adoptEtag(key, answer.etag, change.seq);
     this.#rows.touched();
   }

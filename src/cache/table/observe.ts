@@ -204,7 +204,7 @@ export class Observer<V> {
 
   #newRow(observation: Observation<V>, value: V, etag: string | undefined): Row<V> {
     const { key } = observation;
-    const scope = this.#deps.definition.scopeOf?.(key, value) ?? '';
+    const scope = this.#deps.definition.scopeOf(key, value);
     return Object.freeze({ key, scope, agentId: observation.agentId, value, etag });
   }
 

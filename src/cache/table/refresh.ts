@@ -20,11 +20,11 @@ export interface OnDemandDeps {
   readonly readOne: (key: string, signal: AbortSignal) => Promise<void>;
   /** One list of the scope. It gets no slot, so it may be `scheduler.want(agentId).served(signal)`, which takes one. */
   readonly readScope: (scope: string, signal: AbortSignal) => Promise<void>;
-  /** For one read, without the wait for a slot. Default 30 000. */
-  readonly timeoutMs?: number;
-  /** More queued keys of one scope than this become one list. Default 10. */
-  readonly listAbove?: number;
-  readonly hooks?: CacheHooks;
+  /** For one read, without the wait for a slot. */
+  readonly timeoutMs: number;
+  /** More queued keys of one scope than this become one list. */
+  readonly listAbove: number;
+  readonly hooks: CacheHooks;
 }
 
 /** One read that is queued or running, and what it serves. */
@@ -52,7 +52,7 @@ export class OnDemand {
 
   constructor(deps: OnDemandDeps) {
     this.#deps = deps;
-    this.#hooks = deps.hooks ?? {};
+    this.#hooks = deps.hooks;
   }
 
   /** Wants a read of the key that begins after this call. Once stopped, nothing is read, and a caller that waits gets `cancelled`. */
@@ -84,7 +84,7 @@ export class OnDemand {
   /** Replaces the queued reads of a scope by one list if there are too many of them. */
   #mergeIntoList(scope: string): Job | undefined {
     const jobs = [...this.#queued.values()].filter((job) => job.kind === 'key' && job.scope === scope);
-    if (jobs.length <= (this.#deps.listAbove ?? 10)) return undefined;
+    if (jobs.length <= this.#deps.listAbove) return undefined;
     const list: Job = { kind: 'scope', name: scope, scope, want: new Want(), failures: 0 };
     for (const job of jobs) {
       this.#queued.delete(`key:${job.name}`);
@@ -161,7 +161,7 @@ export class OnDemand {
 
   async #read(job: Job): Promise<void> {
     const outcome = await withTimeout(this.#deps.clock, {
-      timeoutMs: this.#deps.timeoutMs ?? 30_000,
+      timeoutMs: this.#deps.timeoutMs,
       signals: [this.#stopped.signal],
       run: (signal) => (job.kind === 'key' ? this.#deps.readOne(job.name, signal) : this.#deps.readScope(job.name, signal)),
     });
@@ -170,7 +170,7 @@ export class OnDemand {
   }
 
   #reportOutcome(outcome: 'refreshed' | 'failed' | 'merged' | 'listed'): void {
-    callHook(this.#hooks, 'onDemand', () => this.#hooks.onDemand?.(this.#deps.name, outcome));
+    callHook(this.#hooks, 'onDemand', () => this.#hooks.onDemand(this.#deps.name, outcome));
   }
 }
 

@@ -82,7 +82,7 @@ export interface Observation<V> {
   readonly value: V;
   readonly stamp: Stamp;
   readonly via: Via;
-  readonly etag?: string | undefined;
+  readonly etag: string | undefined;
   /** The list agent that owns the row, even if a GET found it. */
   readonly agentId: string;
 }
@@ -101,7 +101,7 @@ export interface Observed {
 export interface ListedRow<V> {
   readonly key: string;
   readonly value: V;
-  readonly etag?: string | undefined;
+  readonly etag: string | undefined;
 }
 
 /** One page of a list. `stamp` was taken when its request was sent. */
@@ -113,8 +113,8 @@ export interface ListPage<V> {
 /** Authoritative: absence from a complete list means gone. What another process read never becomes one. */
 export interface ListResult<V> {
   readonly agentId: string;
-  /** Only rows of this scope can be missing from the list. If absent, all rows of the agent can. */
-  readonly scope?: string;
+  /** Only rows of this scope can be missing from the list. If undefined, all rows of the agent can. */
+  readonly scope: string | undefined;
   /** True only if every page was read. */
   readonly complete: boolean;
   /** In the order read. A complete list has at least one page, possibly empty. */
@@ -150,13 +150,10 @@ export type TableEvent<V> =
 export interface TableDefinition<V> {
   /** Names the table in metrics; from a closed set. */
   readonly name: string;
-  /**
-   * Groups rows for snapshots and refreshes, for example by the scale set of an instance. If absent, there is one
-   * scope, ''.
-   */
-  readonly scopeOf?: (key: string, value: V) => string;
-  /** The number that our own changes move, for example a capacity. */
-  readonly fenced?: { readonly read: (value: V) => number; readonly write: (value: V, amount: number) => V };
+  /** Groups rows for snapshots and refreshes, for example by the scale set of an instance. */
+  readonly scopeOf: (key: string, value: V) => string;
+  /** The number that our own changes move, for example a capacity. If undefined, rows have none. */
+  readonly fenced: { readonly read: (value: V) => number; readonly write: (value: V, amount: number) => V } | undefined;
   /** True if two values mean the same to every reader. The old one is then kept, so that identity shows changes. */
   readonly equal: (left: V, right: V) => boolean;
 }

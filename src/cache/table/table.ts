@@ -31,7 +31,7 @@ interface TableDeps<V> {
    * OnDemand.request.
    */
   readonly requestRefresh: (key: string, scope: string) => void;
-  readonly hooks?: CacheHooks;
+  readonly hooks: CacheHooks;
 }
 
 export class Table<V> {
@@ -46,7 +46,7 @@ export class Table<V> {
 
   constructor(deps: TableDeps<V>) {
     this.#deps = deps;
-    this.#hooks = deps.hooks ?? {};
+    this.#hooks = deps.hooks;
     this.#outbox = new Outbox({ hooks: this.#hooks, requestRefresh: deps.requestRefresh });
     this.#mutations = new Mutations({ clock: deps.clock, order: deps.order, rows: this.#rowAccess() });
     this.#observer = new Observer({
@@ -55,7 +55,7 @@ export class Table<V> {
       mutations: this.#mutations,
       emit: (event) => this.#emit(event),
       requestRefresh: (entry) => this.#outbox.refresh(entry),
-      rejected: (reason) => callHook(this.#hooks, 'rowRejected', () => this.#hooks.rowRejected?.(this.name, reason)),
+      rejected: (reason) => callHook(this.#hooks, 'rowRejected', () => this.#hooks.rowRejected(this.name, reason)),
     });
   }
 
@@ -93,7 +93,7 @@ export class Table<V> {
     const counts = this.#upsert(list, rows);
     const absence = list.complete ? this.#commitAbsence(list, rows, first.stamp) : NOTHING_ABSENT;
     this.#lists.remember(list, first.stamp, { believed: list.complete && !absence.doubted, doubted: absence.doubted });
-    if (duplicates > 0) callHook(this.#hooks, 'duplicates', () => this.#hooks.duplicates?.(this.name, duplicates));
+    if (duplicates > 0) callHook(this.#hooks, 'duplicates', () => this.#hooks.duplicates(this.name, duplicates));
     this.#outbox.flush();
     return { dropped: undefined, ...counts, evicted: absence.evicted, duplicates, listAgain: absence.doubted };
   }
@@ -185,7 +185,7 @@ export class Table<V> {
    */
   reap(knownAgents?: ReadonlySet<string>): void {
     for (const keys of this.#mutations.giveUpLost()) {
-      callHook(this.#hooks, 'mutationLost', () => this.#hooks.mutationLost?.(this.name, keys));
+      callHook(this.#hooks, 'mutationLost', () => this.#hooks.mutationLost(this.name, keys));
     }
     if (knownAgents !== undefined) this.#dropUnknownAgents(knownAgents);
     for (const entry of this.#store.entries()) if (this.#isForgettable(entry)) this.#store.forget(entry);
@@ -220,7 +220,7 @@ export class Table<V> {
       fences: this.#mutations.existence,
     });
     if (plan.doubtful && !this.#lists.wasDoubted(list)) {
-      callHook(this.#hooks, 'listDoubted', () => this.#hooks.listDoubted?.(this.name, list.agentId));
+      callHook(this.#hooks, 'listDoubted', () => this.#hooks.listDoubted(this.name, list.agentId));
       return { evicted: 0, doubted: true };
     }
     for (const { end } of plan.omittedAgain) if (end !== undefined) end.omittedAgain = true;
@@ -276,6 +276,6 @@ export class Table<V> {
   }
 
   #evicted(cause: EvictionCause, count: number): void {
-    if (count > 0) callHook(this.#hooks, 'evicted', () => this.#hooks.evicted?.(this.name, cause, count));
+    if (count > 0) callHook(this.#hooks, 'evicted', () => this.#hooks.evicted(this.name, cause, count));
   }
 }

@@ -14,8 +14,8 @@ function aHook(loggedOnce?: ReadonlySet<string>) {
   const down = new AutoscalerError({ kind: 'unavailable', effect: 'none' }, 'HTTP 503', { code: 'ServiceUnavailable' });
   return {
     clock,
-    fail: (id: string, error = down) => hooks.agentRun?.({ id, kind: 'instances', outcome: 'failed', durationMs: 1, error }),
-    succeed: (id: string) => hooks.agentRun?.({ id, kind: 'instances', outcome: 'succeeded', durationMs: 1 }),
+    fail: (id: string, error = down) => hooks.agentRun({ id, kind: 'instances', outcome: 'failed', durationMs: 1, error }),
+    succeed: (id: string) => hooks.agentRun({ id, kind: 'instances', outcome: 'succeeded', durationMs: 1, error: undefined }),
     told: () => lines.map(({ level, what, kind }) => `${String(level)} ${String(what)} ${String(kind)}`),
   };
 }
@@ -61,11 +61,12 @@ describe('calls that are left', () => {
       errorIntervalMs: 1,
       maxErrorIntervalMs: 1,
       timeoutMs: 1,
+      requestedRate: undefined,
     } as const;
     const statusIn = (bucket: string): AgentStatus => {
       const load = () => Promise.reject(new Error('it is not run'));
       const state = newAgentState(
-        { id: bucket, kind: bucket, required: true, order: 0, bucket, policy, load },
+        { id: bucket, kind: bucket, required: true, warm: false, order: 0, bucket, policy, rest: undefined, load },
         { phase: 0, enabled: true, nowMs: 0 },
       );
       return statusOf(state, { nowMs: 0, monotonicMs: 0, heldUntilMs: undefined });

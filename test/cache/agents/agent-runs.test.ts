@@ -4,8 +4,8 @@ import type { CommitSummary, RunContext } from '../../../src/cache/agents/agent.
 import { Slots } from '../../../src/cache/concurrency.ts';
 import { AutoscalerError } from '../../../src/lib/errors.ts';
 import { settle } from '../../support/fake-clock.ts';
-import { list, machineRows, machines } from '../support.ts';
-import { MINUTE, never, SUMMARY, world, gate, failure } from '../scheduler-world.ts';
+import { list, machineRows, machines, NO_HOOKS } from '../support.ts';
+import { DONE, MINUTE, never, SUMMARY, world, gate, failure } from '../scheduler-world.ts';
 
 describe('tokens', () => {
   it('a run that timed out commits nothing when it ends after all', async () => {
@@ -14,7 +14,7 @@ describe('tokens', () => {
     let commits = 0;
     at.add('a', async () => {
       await late.load();
-      return { commit: () => ((commits += 1), SUMMARY) };
+      return { ...DONE, commit: () => ((commits += 1), SUMMARY) };
     });
     at.scheduler.want('a');
     at.scheduler.tick();
@@ -48,7 +48,7 @@ describe('tokens', () => {
     for (let moments = 0; moments < 20; moments++) {
       const at = world();
       let commits = 0;
-      at.add('a', () => Promise.resolve({ commit: () => ((commits += 1), SUMMARY) }));
+      at.add('a', () => Promise.resolve({ ...DONE, commit: () => ((commits += 1), SUMMARY) }));
       at.scheduler.want('a');
       at.scheduler.tick();
       for (let moment = 0; moment < moments; moment++) await Promise.resolve();
@@ -119,6 +119,7 @@ describe('tokens', () => {
     const at = world();
     at.add('a', () =>
       Promise.resolve({
+        ...DONE,
         commit: (): CommitSummary => {
           throw new Error('bad row');
         },
@@ -138,10 +139,11 @@ describe('tokens', () => {
     const at = world({
       slots: new Slots(1),
       hooks: {
+        ...NO_HOOKS,
         agentRun: () => {
           throw new Error('no metrics');
         },
-        threw: (where) => threw.push(where),
+        threw: (where) => void threw.push(where),
       },
     });
     at.add('a');

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Loaded } from '../../../src/cache/agents/agent.ts';
+import { EVERY_AGENT } from '../../../src/cache/agents/agent-selection.ts';
 import { checkFreshness } from '../../../src/cache/table/freshness.ts';
 import { Slots } from '../../../src/cache/concurrency.ts';
 import { AutoscalerError } from '../../../src/lib/errors.ts';
@@ -227,7 +228,7 @@ describe('when agents run', () => {
 
   it('a commit that asks for it is followed by another run at once, but only by one', async () => {
     const at = world();
-    at.add('a', () => Promise.resolve({ commit: () => ({ ...SUMMARY, runAgain: true }) }));
+    at.add('a', () => Promise.resolve({ ...DONE, commit: () => ({ ...SUMMARY, runAgain: true }) }));
     const running = at.run();
     at.scheduler.want('a');
     await settle();
@@ -291,13 +292,13 @@ describe('selection', () => {
   it('an agent enabled again is due within one tick', async () => {
     const at = world();
     at.add('prices');
-    at.scheduler.select({ disabled: ['pri*'] });
+    at.scheduler.select({ ...EVERY_AGENT, disabled: ['pri*'] });
     const running = at.run();
     at.scheduler.want('prices');
     await at.clock.advance(5 * MINUTE);
     expect(at.ids()).toEqual([]);
     expect(at.status('prices')).toMatchObject({ state: 'disabled', enabled: false });
-    at.scheduler.select({});
+    at.scheduler.select(EVERY_AGENT);
     await settle();
     expect(at.ids()).toEqual(['prices']);
     at.stop.abort();
@@ -314,14 +315,14 @@ describe('selection', () => {
     const at = world();
     at.add('prices');
     at.add('sets', undefined, { required: true });
-    expect(() => at.scheduler.select(selection)).toThrow(message);
+    expect(() => at.scheduler.select({ ...EVERY_AGENT, ...selection })).toThrow(message);
     expect(at.scheduler.status().every((one) => one.enabled)).toBe(true);
   });
 
   it('a required agent may be disabled when degradation is allowed, and the selection holds for agents added later', () => {
     const at = world();
     at.add('sets', undefined, { required: true });
-    at.scheduler.select({ disabled: ['sets', 'instances/?'], allowDegraded: true });
+    at.scheduler.select({ ...EVERY_AGENT, disabled: ['sets', 'instances/?'], allowDegraded: true });
     at.add('instances/1', undefined, { required: true });
     at.add('instances/10', undefined, { required: true });
     expect(at.scheduler.status().map((one) => [one.id, one.enabled])).toEqual([

@@ -44,6 +44,8 @@ function load(
         return source();
       },
       onProblem: ({ kind }) => problems.push(kind),
+      current: undefined,
+      mayGoOn: false,
       rest: REST,
       ...more,
     },

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { NO_CONTENT } from '../../../src/cache/table/mutation.ts';
 import { getMachine, getSet, list, LISTER, machineRows, machines, setRow, sets } from '../support.ts';
 
 function poolOf(capacity: number, etag?: string) {
@@ -48,7 +49,7 @@ describe('a change of the number', () => {
   it('stays laid over after success until a newer read confirms it', () => {
     const at = poolOf(5);
     const mutation = at.table.beginMutation({ kind: 'set-target', key: 'pool', target: 8 });
-    mutation.accepted({ etag: 'e2' });
+    mutation.accepted({ ...NO_CONTENT, etag: 'e2' });
     const early = at.order.stamp();
     expect(mutation.settle('succeeded')).toBe(true);
     expect(at.wanted).toEqual(['pool']);
@@ -138,9 +139,9 @@ describe('a change of the number', () => {
   it('an increase that adds to what is there comes on top of removals that Azure does not show yet', () => {
     const at = poolOf(6);
     const shrink = at.table.beginMutation({ kind: 'remove', key: 'pool', count: 2 });
-    shrink.accepted({});
+    shrink.accepted(NO_CONTENT);
     const grow = at.table.beginMutation({ kind: 'add', key: 'pool', count: 1 });
-    grow.accepted({});
+    grow.accepted(NO_CONTENT);
     expect(at.table.view('pool')).toMatchObject({ base: 6, target: 5, low: 5, high: 5, inFlight: 2 });
     expect(getSet(at, 7).rejected).toEqual([{ group: 'fenced', reason: 'in-flight' }]);
     shrink.settle('succeeded');
@@ -167,7 +168,7 @@ describe('a change of the number', () => {
     const at = poolOf(5);
     const mutation = at.table.beginMutation({ kind: 'set-target', key: 'pool', target: 8 });
     expect(mutation.settle('refused')).toBe(true);
-    mutation.accepted({ etag: 'late', expect: 99 });
+    mutation.accepted({ ...NO_CONTENT, etag: 'late', expect: 99 });
     expect(mutation.settle('succeeded')).toBe(false);
     expect(at.table.view('pool')?.target).toBe(5);
   });
@@ -175,7 +176,7 @@ describe('a change of the number', () => {
   it('takes the number that the answer announced', () => {
     const at = poolOf(5);
     const mutation = at.table.beginMutation({ kind: 'set-target', key: 'pool', target: 8 });
-    mutation.accepted({ expect: 7 });
+    mutation.accepted({ ...NO_CONTENT, expect: 7 });
     expect(at.table.view('pool')?.target).toBe(7);
   });
 
@@ -206,9 +207,9 @@ describe('a change of the number', () => {
 describe('entity tags', () => {
   it('the tag of the answer is adopted at once; an answer without one makes the old tag untrue', () => {
     const at = poolOf(5, 'e1');
-    at.table.beginMutation({ kind: 'set-target', key: 'pool', target: 8 }).accepted({ etag: 'e2' });
+    at.table.beginMutation({ kind: 'set-target', key: 'pool', target: 8 }).accepted({ ...NO_CONTENT, etag: 'e2' });
     expect(at.table.get('pool')?.etag).toBe('e2');
-    at.table.beginMutation({ kind: 'set-target', key: 'pool', target: 9 }).accepted({});
+    at.table.beginMutation({ kind: 'set-target', key: 'pool', target: 9 }).accepted(NO_CONTENT);
     expect(at.table.get('pool')?.etag).toBeUndefined();
   });
 
@@ -216,8 +217,8 @@ describe('entity tags', () => {
     const at = poolOf(5, 'e1');
     const first = at.table.beginMutation({ kind: 'set-target', key: 'pool', target: 8 });
     const second = at.table.beginMutation({ kind: 'set-target', key: 'pool', target: 9 });
-    second.accepted({ etag: 'e3' });
-    first.accepted({ etag: 'e2' });
+    second.accepted({ ...NO_CONTENT, etag: 'e3' });
+    first.accepted({ ...NO_CONTENT, etag: 'e2' });
     expect(at.table.get('pool')?.etag).toBe('e3');
   });
 
@@ -228,7 +229,7 @@ describe('entity tags', () => {
     ] as const) {
       const at = poolOf(5, 'e1');
       const mutation = at.table.beginMutation({ kind: 'set-target', key: 'pool', target: 8 });
-      mutation.accepted({ etag: 'e2' });
+      mutation.accepted({ ...NO_CONTENT, etag: 'e2' });
       mutation.settle('succeeded', { etag: 'e3', amount });
       expect(at.table.get('pool')?.etag).toBe(etag);
     }
@@ -237,7 +238,7 @@ describe('entity tags', () => {
   it('a list that still carries the tag from before our change is stale, though it shows the number', () => {
     const at = poolOf(8, 'e1');
     const mutation = at.table.beginMutation({ kind: 'set-target', key: 'pool', target: 8 });
-    mutation.accepted({ etag: 'e2' });
+    mutation.accepted({ ...NO_CONTENT, etag: 'e2' });
     mutation.settle('succeeded');
     listed(at, 8, 'e1');
     expect(at.reports).toEqual(['rejected stale-etag']);
@@ -264,7 +265,7 @@ describe('a second writer while our operation is still running', () => {
   it('after an answer that showed the change, a GET with a new tag is believed and planned from', () => {
     const at = poolOf(5, 'e1');
     const mutation = at.table.beginMutation({ kind: 'set-target', key: 'pool', target: 8 });
-    mutation.accepted({ etag: 'e2', modelled: true });
+    mutation.accepted({ ...NO_CONTENT, etag: 'e2', modelled: true });
     expect(getSet(at, 9, { etag: 'e3' }).rejected).toEqual([]);
     expect(at.table.view('pool')).toMatchObject({ base: 9, target: 9, inFlight: 1 });
     expect(at.table.get('pool')?.etag).toBe('e3');
@@ -284,7 +285,7 @@ describe('a second writer while our operation is still running', () => {
     { name: 'an answer that did not show it', via: 'get', etag: 'e3', modelled: false },
   ] as const)('is not believed from $name', ({ via, etag, modelled }) => {
     const at = poolOf(5, 'e1');
-    at.table.beginMutation({ kind: 'set-target', key: 'pool', target: 8 }).accepted({ etag: 'e2', modelled });
+    at.table.beginMutation({ kind: 'set-target', key: 'pool', target: 8 }).accepted({ ...NO_CONTENT, etag: 'e2', modelled });
     at.table.observe({ ...setRow(9, etag), stamp: at.order.stamp(), via, agentId: LISTER });
     expect(at.table.view('pool')).toMatchObject({ base: 5, target: 8 });
   });
@@ -293,14 +294,14 @@ describe('a second writer while our operation is still running', () => {
     const at = poolOf(5, 'e1');
     const mutation = at.table.beginMutation({ kind: 'set-target', key: 'pool', target: 8 });
     const stamp = at.order.stamp();
-    mutation.accepted({ etag: 'e2', modelled: true });
+    mutation.accepted({ ...NO_CONTENT, etag: 'e2', modelled: true });
     getSet(at, 9, { stamp, etag: 'e3' });
     expect(at.table.view('pool')).toMatchObject({ base: 5, target: 8 });
   });
 
   it('a GET that says exactly what we expect brings its tag along', () => {
     const at = poolOf(8, 'e1');
-    at.table.beginMutation({ kind: 'remove', key: 'pool', count: 2 }).accepted({});
+    at.table.beginMutation({ kind: 'remove', key: 'pool', count: 2 }).accepted(NO_CONTENT);
     getSet(at, 6, { etag: 'e2' });
     expect(at.table.view('pool')).toMatchObject({ base: 6, target: 6, inFlight: 1 });
     expect(at.table.get('pool')?.etag).toBe('e2');

@@ -7,6 +7,7 @@ const FRESH: AgentFreshness = {
   enabled: true,
   intervalMs: 60_000,
   lastSuccessMs: 0,
+  lastRestMs: undefined,
   heldUntilMs: undefined,
   lastError: undefined,
 };

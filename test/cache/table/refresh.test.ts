@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { OnDemand, type OnDemandDeps } from '../../../src/cache/table/refresh.ts';
 import { Slots } from '../../../src/cache/concurrency.ts';
+import { NO_HOOKS } from '../support.ts';
 import { FakeClock, settle } from '../../support/fake-clock.ts';
 import { AutoscalerError } from '../../../src/lib/errors.ts';
 
@@ -22,7 +23,9 @@ function refresher(options: Partial<OnDemandDeps> = {}) {
     slots: new Slots(8),
     readOne: (key) => read(key)(),
     readScope: (scope) => read(`list ${scope}`)(),
-    hooks: { onDemand: (_table, outcome) => outcomes.push(outcome) },
+    timeoutMs: 30_000,
+    listAbove: 10,
+    hooks: { ...NO_HOOKS, onDemand: (_table, outcome) => void outcomes.push(outcome) },
     ...options,
   });
   const endNext = async (): Promise<void> => {

@@ -128,7 +128,10 @@ describe('store and commit', () => {
 
   it('of a key listed twice the later page wins, and it is counted', () => {
     const at = machines();
-    const pages = ['first', 'second'].map((state) => ({ stamp: at.order.stamp(), rows: [{ key: 'a/1', value: { state } }] }));
+    const pages = ['first', 'second'].map((state) => ({
+      stamp: at.order.stamp(),
+      rows: [{ key: 'a/1', value: { state }, etag: undefined }],
+    }));
     expect(at.table.commitList(list(at, [], { pages }))).toMatchObject({ duplicates: 1, added: 1 });
     expect(at.table.get('a/1')?.value.state).toBe('second');
     expect(at.events).toHaveLength(1);

@@ -85,6 +85,7 @@ export async function readPools(deps: PoolDiagnosisDeps, signal: AbortSignal): P
         : {
             key: value.name.toLowerCase(),
             value: { row: value, ...subnetOf(raw), identityIds: identitiesOf(raw), hasEtag: !options.enableVmssEtag || hasEtag(raw) },
+            etag: undefined,
           };
     },
   });
@@ -99,7 +100,9 @@ export async function readPools(deps: PoolDiagnosisDeps, signal: AbortSignal): P
             open: () => agentPoolPages(deps, { resourceGroup: clusterResourceGroup, name: clusterName }),
             project: (raw: ListedAgentPool) => {
               const row = projectAgentPool(raw);
-              return row === undefined ? undefined : { key: row.name.toLowerCase(), value: { row, vms: readVmsPool(raw) } };
+              return row === undefined
+                ? undefined
+                : { key: row.name.toLowerCase(), value: { row, vms: readVmsPool(raw) }, etag: undefined };
             },
           },
         );
