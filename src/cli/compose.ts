@@ -32,7 +32,6 @@ import { connectBoth, type ConnectInput, type Connections } from './connect/conn
 import { stallsOf } from './process/stalls.ts';
 import { turnsOf } from './process/turns.ts';
 import { asAutoscalerError } from '../lib/errors.ts';
-import { defined } from '../lib/defined.ts';
 
 interface ComposeInput extends ConnectInput {
   /** Replaces the journal of the configuration, for embedders that record decisions. */
@@ -142,7 +141,8 @@ function composeLoopDeps(
     journal: decisions,
     advice,
     turns: turnsOf(clock),
-    ...defined({ priorities: rules, prices: cloud.prices }),
+    priorities: rules,
+    prices: cloud.prices,
   };
   return withheld === undefined ? deps : dryRunDeps(deps, withheld);
 }

@@ -37,7 +37,7 @@ export class Autoscaler {
   readonly #responder: PreemptionResponder;
   readonly #rooms: RoomMaker;
   readonly #unanswered: UnansweredIncreases;
-  readonly #statuses: CapacityStatuses | undefined;
+  readonly #statuses: CapacityStatuses;
   #snapshot: ClusterSnapshot;
   #state: LoopState;
   /** Of an earlier process, until the first observation. */
@@ -63,7 +63,7 @@ export class Autoscaler {
     this.#rooms = new RoomMaker({ ...rest, reader });
     this.#unanswered = new UnansweredIncreases({ ...deps, onRefusal: () => this.#trigger.wake('cloud') });
     const { capacityObjects: writer, clock, log } = deps;
-    this.#statuses = writer === undefined ? undefined : new CapacityStatuses({ writer, clock, log });
+    this.#statuses = new CapacityStatuses({ writer, clock, log });
   }
 
   /**

@@ -42,14 +42,13 @@ interface RunOnceInput {
   /** What an earlier process remembered; undefined if nothing is known, or after the first observation. */
   readonly saved: SavedMemory | undefined;
   /** Groups whose backoffs end now, since an operator asked; `all`: those of all groups. */
-  readonly released?: ReadonlySet<string> | 'all' | undefined;
+  readonly released: ReadonlySet<string> | 'all' | undefined;
   readonly snapshot: ClusterSnapshot;
   readonly runner: DrainRunner;
   readonly responder: PreemptionResponder;
   readonly rooms: RoomMaker;
   readonly unanswered: UnansweredIncreases;
-  /** If absent, no status of a capacity object is written. */
-  readonly statuses?: CapacityStatuses | undefined;
+  readonly statuses: CapacityStatuses;
   readonly deps: LoopDeps;
   readonly settings: LoopOptions;
   /** Fires when nothing new may begin. Work under way continues. */
@@ -141,8 +140,8 @@ async function runSteps(
 async function observe({ deps, loopId, snapshot, statuses }: RunOnceInput, nowMs: number): Promise<Observation> {
   const { turns } = deps;
   const whole = deps.cluster.observe(nowMs);
-  const view = withOnDemandShares(withOwners(deps.cloud.withoutStopped?.(whole) ?? whole, deps.owners));
-  const cluster = statuses === undefined ? view : { ...view, capacity: statuses.overlay(view.capacity) };
+  const view = withOnDemandShares(withOwners(deps.cloud.withoutStopped(whole), deps.owners));
+  const cluster = { ...view, capacity: statuses.overlay(view.capacity) };
   await turns.next();
   await turns.finish(deps.cloud.prepare(cluster, nowMs));
   await turns.next();
@@ -253,7 +252,7 @@ async function repack(input: RunOnceInput, steps: Steps, progress: Progress, sig
 /** Not while anything of ours goes on in a group: an increase that is not over, or a node that is leaving. */
 async function syncCounts(input: RunOnceInput, { observation, state, rounds, scaleDown }: Progress, signal: AbortSignal): Promise<void> {
   const { cloud } = input.deps;
-  if (observation === undefined || cloud.syncCounts === undefined || isStopping(input, signal)) return;
+  if (observation === undefined || isStopping(input, signal)) return;
   const leaving = [...input.runner.inFlight(), ...state.deleting.keys(), ...(scaleDown?.removals ?? []).map(({ node }) => node)];
   const busy = new Set([
     ...inFlightByGroup(state).keys(),
@@ -268,7 +267,7 @@ async function writeCapacityStatuses(
   { observation, state, answers }: Progress,
   signal: AbortSignal,
 ): Promise<void> {
-  if (observation === undefined || statuses === undefined) return;
+  if (observation === undefined) return;
   const { policy, names } = deps;
   await statuses.write(capacityStatusWrites({ observation, state, policy, names, answers }), signal);
   if (policy.capacity.requests) await statuses.remove(expiredRequests(observation, policy.capacity), signal);

@@ -17,7 +17,7 @@ async function live(m: Meeting, ms: number, busy: ReadonlySet<NodeGroupId> = NON
   const stepMs = ms < 5 * MINUTE ? LOOP_MS : 6 * LOOP_MS;
   for (let passed = 0; passed < ms; passed += stepMs) {
     await m.pass(stepMs, stepMs);
-    await m.drive(m.azure.syncCounts?.(busy, m.signal) ?? Promise.resolve());
+    await m.drive(m.azure.syncCounts(busy, m.signal));
   }
 }
 
@@ -146,7 +146,7 @@ describe('while AKS brings its count in step', () => {
 
   it('an increase that was already on its way to the scale set is not sent', async () => {
     const m = await atOnce();
-    const [, increased] = await m.drive(Promise.all([m.azure.syncCounts?.(NONE, m.signal), m.increase(m.group('general'), 2)]));
+    const [, increased] = await m.drive(Promise.all([m.azure.syncCounts(NONE, m.signal), m.increase(m.group('general'), 2)]));
     expect(increased).toMatchObject({ kind: 'refused', reason: 'it is written through AKS now' });
     expect(writes(m)).toEqual(['{name} 200 if-match', '{pool} 200 if-match']);
   });
@@ -155,7 +155,7 @@ describe('while AKS brings its count in step', () => {
     const m = await atOnce();
     const group = m.group('general');
     const keys = (group.instances ?? []).slice(0, 1).map(({ key }) => key);
-    const sync = m.azure.syncCounts?.(NONE, m.signal);
+    const sync = m.azure.syncCounts(NONE, m.signal);
     const removal = m.azure.deleteInstances({ ...PLAIN_DELETE, group: group.id, instances: keys, allowBelowMin: false }, m.signal);
     await m.drive(Promise.resolve(sync));
     await m.pass(5 * MINUTE);

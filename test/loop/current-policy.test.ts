@@ -6,7 +6,8 @@ import { aPolicy } from '../support/policy.ts';
 
 const view = (part: Partial<PriceTableView> = {}): PriceTableView => ({ table: {}, remarks: [], ...part });
 const listPrices = (prices: Readonly<Record<string, number>> | undefined, current: PriceTableView) =>
-  currentPolicy(aPolicy({ scaleUp: defined({ prices }) }), { prices: { current: () => current } }, 0).scaleUp.listPrices;
+  currentPolicy(aPolicy({ scaleUp: defined({ prices }) }), { priorities: undefined, prices: { current: () => current } }, 0).scaleUp
+    .listPrices;
 
 describe('the list prices of a loop', () => {
   it('are those of this moment', () => {

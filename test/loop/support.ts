@@ -14,7 +14,7 @@ import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { resourceNames, START_MS } from '../support/builders.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { FakeCloud } from '../support/fake-cloud.ts';
-import { FakeCluster, type FakeClusterOptions } from '../support/fake-cluster.ts';
+import { FakeCluster, NO_OWNERS, type FakeClusterOptions } from '../support/fake-cluster.ts';
 import { aHistory } from '../support/history.ts';
 import { aPolicy } from '../support/policy.ts';
 
@@ -56,7 +56,17 @@ export function aStage(options: StageOptions) {
     names: resourceNames,
     policy,
     ...ports,
-    ...(options.priorities === undefined ? {} : { priorities: options.priorities }),
+    owners: NO_OWNERS,
+    nominator: { nominate: () => Promise.resolve('kept') },
+    capacityObjects: { writeStatus: () => Promise.resolve(), remove: () => Promise.resolve() },
+    priorities: options.priorities,
+    prices: undefined,
+    advice: {
+      *adviseAll() {
+        yield* [];
+        return new Map();
+      },
+    },
     turns: new Turns(options.pacing && { clock, ...options.pacing }),
   };
   const history = aHistory();

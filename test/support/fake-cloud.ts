@@ -65,6 +65,14 @@ export class FakeCloud implements CloudNodeGroups {
     return aCloud([...this.groups.values()], cluster, { events, scaleDownBlocked, scaleUpBlocked, ...odd });
   }
 
+  withoutStopped(cluster: ClusterView): ClusterView {
+    return cluster;
+  }
+
+  removalPausedBecause(): string | undefined {
+    return undefined;
+  }
+
   syncCounts(busy: ReadonlySet<NodeGroupId>): Promise<void> {
     this.busyGroups.push([...busy].sort());
     return Promise.resolve();

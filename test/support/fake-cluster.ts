@@ -11,7 +11,7 @@ import type { EvictOutcome } from '../../src/domain/outcome.ts';
 import type { Pod } from '../../src/domain/pod.ts';
 import type { Taint, TaintNote, TaintOwner } from '../../src/domain/taints.ts';
 import type { DaemonSet, DisruptionBudget, VerticalPodAutoscalers } from '../../src/domain/workloads.ts';
-import type { ClusterReader, ReadNode } from '../../src/domain/ports/cluster.ts';
+import type { ClusterReader, OwnerReader, ReadNode } from '../../src/domain/ports/cluster.ts';
 import type { AutoscalerEvent, EventRecorder } from '../../src/domain/ports/records.ts';
 import type { NodeTainter, PodEvictor } from '../../src/domain/ports/cluster-writes.ts';
 import { aCluster } from './builders.ts';
@@ -26,6 +26,9 @@ export interface FakeClusterOptions {
   readonly capacity?: CapacityObjects;
   readonly verticalPodAutoscalers?: VerticalPodAutoscalers;
 }
+
+/** No controller was read, and each can be. */
+export const NO_OWNERS: OwnerReader = { known: () => new Map(), read: () => Promise.resolve() };
 
 export class FakeCluster implements ClusterReader, NodeTainter, PodEvictor, EventRecorder {
   readonly nodes = new Map<string, Node>();

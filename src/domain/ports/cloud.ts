@@ -60,9 +60,9 @@ export interface CloudNodeGroups {
   start(signal: AbortSignal): Promise<void>;
   /**
    * The cluster without the nodes of stopped instances, and of started ones whose node is not ready yet: to plans they are instances that may
-   * come. The same object if there are none. Absent where no instance is ever stopped.
+   * come. The same object if there are none.
    */
-  withoutStopped?(cluster: ClusterView): ClusterView;
+  withoutStopped(cluster: ClusterView): ClusterView;
   /** Does in slices, as far as that can be, what the next `observe` with the same arguments would do at once. Changes nothing that can be seen. */
   prepare(cluster: ClusterView, nowMs: number): SlicedWork<void>;
   /** A frozen view. Each event since the previous call is returned exactly once. */
@@ -72,8 +72,8 @@ export interface CloudNodeGroups {
    * after a write was sent that takes longer. The signal ends the write in either case.
    */
   increase(request: IncreaseRequest, signal: AbortSignal): Promise<AnsweredIncrease | UnansweredIncrease>;
-  /** Why removals from the group are paused now; undefined: they are not. Absent where nothing can be paused. */
-  removalPausedBecause?(group: NodeGroupId): string | undefined;
+  /** Why removals from the group are paused now; undefined: they are not. */
+  removalPausedBecause(group: NodeGroupId): string | undefined;
   /**
    * Resolves when a deletion in the group would be sent at once, so that a check made after it is still valid for the deletion. Rejects
    * with `conflict` if that takes too long.
@@ -86,9 +86,9 @@ export interface CloudNodeGroups {
   deleteInstances(request: DeleteRequest, signal: AbortSignal): Promise<DeleteOutcome>;
   /**
    * Brings a count that the cloud keeps beside a size in step with it, if so configured and if the group is not `busy`. Never changes a size.
-   * Called once in each loop. Absent where nothing may be written.
+   * Called once in each loop.
    */
-  syncCounts?(busy: ReadonlySet<NodeGroupId>, signal: AbortSignal): Promise<void>;
+  syncCounts(busy: ReadonlySet<NodeGroupId>, signal: AbortSignal): Promise<void>;
   /** Reads the group from Azure now (one GET and its instances), for a decision that must not use old data. */
   refresh(group: NodeGroupId, signal: AbortSignal): Promise<void>;
   /** Makes the cache of everything, or of one group, outdated: the next reads go to Azure. */

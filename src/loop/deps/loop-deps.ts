@@ -39,22 +39,20 @@ export interface LoopDeps {
   /** The name that this process writes on its deletion taints. Call it only while it leads. */
   readonly deletionOwner: () => string;
   readonly evictor: PodEvictor;
-  /** If absent, controllers that are not watched are assumed to exist. */
-  readonly owners?: OwnerReader;
+  /** Controllers that it has not read are assumed to exist. */
+  readonly owners: OwnerReader;
   readonly events: EventRecorder;
   readonly journal: DecisionJournal;
-  /** If absent, no pod is nominated for a node. */
-  readonly nominator?: PodNominator;
-  /** If absent, no status of a capacity object is written. */
-  readonly capacityObjects?: CapacityObjectWriter;
+  readonly nominator: PodNominator;
+  readonly capacityObjects: CapacityObjectWriter;
   /** Rules of the priority expander that may change while the loop runs. If it has none, the policy's rules hold. */
-  readonly priorities?: PriorityRulesReader;
-  /** List prices of VM sizes. If absent, none are used. */
-  readonly prices?: PriceTableReader;
+  readonly priorities: PriorityRulesReader | undefined;
+  /** List prices of VM sizes. If undefined, none are used. */
+  readonly prices: PriceTableReader | undefined;
   /** Give other work its turn while a loop runs. */
   readonly turns: Turns;
-  /** What helps pods that no group can take. If absent, events contain no advice. */
-  readonly advice?: Pick<RememberedAdvice, 'adviseAll'>;
+  /** What helps pods that no group can take. */
+  readonly advice: Pick<RememberedAdvice, 'adviseAll'>;
 }
 
 /** What a removal uses of the world. */
@@ -64,8 +62,8 @@ export interface DrainDeps {
   /** The name that this process writes on its deletion taints. */
   readonly deletionOwner: () => string;
   readonly evictor: PodEvictor;
-  /** If absent, controllers that are not watched are assumed to exist. */
-  readonly owners?: OwnerReader;
+  /** Controllers that it has not read are assumed to exist. */
+  readonly owners: OwnerReader;
   readonly cloud: CloudNodeGroups;
   readonly events: EventRecorder;
   readonly clock: Clock;
@@ -73,5 +71,5 @@ export interface DrainDeps {
   readonly metrics: Metrics;
   readonly policy: Policy;
   /** Called after each removal, so that a loop can start early. */
-  readonly onEnd?: () => void;
+  readonly onEnd: () => void;
 }

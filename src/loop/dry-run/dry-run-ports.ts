@@ -31,8 +31,8 @@ export function dryRunDeps(deps: LoopDeps, writes: WithheldWrites): LoopDeps {
     tainter: withholdingTainter(deps, writes, tainted),
     evictor: withholdingEvictor(writes, evicted),
     events: withholdingEvents(writes),
-    ...(deps.nominator === undefined ? {} : { nominator: withholdingNominator(writes) }),
-    ...(deps.capacityObjects === undefined ? {} : { capacityObjects: withholdingStatuses(writes) }),
+    nominator: withholdingNominator(writes),
+    capacityObjects: withholdingStatuses(writes),
   };
 }
 
@@ -47,7 +47,7 @@ function withholdingCloud(cloud: CloudNodeGroups, writes: WithheldWrites): Cloud
   return {
     start: (signal) => cloud.start(signal),
     prepare: (cluster, nowMs) => cloud.prepare(cluster, nowMs),
-    withoutStopped: (cluster) => cloud.withoutStopped?.(cluster) ?? cluster,
+    withoutStopped: (cluster) => cloud.withoutStopped(cluster),
     observe: (cluster, nowMs) => followingOthers(cloud.observe(cluster, nowMs)),
     refresh: (group, signal) => cloud.refresh(group, signal),
     invalidate: (group) => cloud.invalidate(group),
@@ -56,12 +56,13 @@ function withholdingCloud(cloud: CloudNodeGroups, writes: WithheldWrites): Cloud
       writes.record('increase', group, `capacity from ${from} to ${to}`);
       return Promise.resolve({ kind: 'withheld', group });
     },
-    removalPausedBecause: (group) => cloud.removalPausedBecause?.(group),
+    removalPausedBecause: (group) => cloud.removalPausedBecause(group),
     untilRemovable: (group, signal) => cloud.untilRemovable(group, signal),
     deleteInstances: ({ group, instances, reimages }) => {
       writes.record(reimages ? 'reimage-instance' : 'delete-instances', group, instances.join(', '));
       return Promise.resolve({ kind: 'accepted', group, instances });
     },
+    syncCounts: () => Promise.resolve(),
   };
 }
 

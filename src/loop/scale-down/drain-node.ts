@@ -19,7 +19,7 @@ import {
   removeDeletionTaintWithRetry,
   type DeletionTaint,
 } from './deletion-taint.ts';
-import { evictInOrder, isUnread, type PodsToEvict } from './evict-pods.ts';
+import { evictInOrder, isUnread, OF_REMOVED_NODE, type PodsToEvict, UNCHECKED } from './evict-pods.ts';
 import type { EvictionTurns } from './eviction-turns.ts';
 import { type FreshNode, readOwners, withOwners, recheckRemoval, type RecheckInput } from './removal-safety.ts';
 import type { WholeGroupDeletion } from './whole-group-deletion.ts';
@@ -31,7 +31,7 @@ export interface DrainNodeDeps extends DrainDeps {
   readonly batches: Pick<DeleteBatches, 'delete'>;
   readonly turns: EvictionTurns;
   /** Set for a node of an atomic group. */
-  readonly whole?: Pick<WholeGroupDeletion, 'cancel' | 'cancelReason'>;
+  readonly whole: Pick<WholeGroupDeletion, 'cancel' | 'cancelReason'> | undefined;
   /** Fires when the removal must be given up and undone. */
   readonly work: AbortSignal;
   /** Fires when even the undo must end. */
@@ -100,7 +100,11 @@ async function drainAndDelete(removal: Removal, progress: RemovalProgress, deps:
   progress.step = 'evict';
   const check: TaintCheck = () => checkTaint(removal, first, deps);
   const budgets = new BudgetIndex(deps.reader.observe(clock.now()).disruptionBudgets);
-  const result = await evictInOrder(onNode, { ...deps, policy: policy.drain, check: sharedCheck(check), budgets }, work);
+  const result = await evictInOrder(
+    onNode,
+    { ...deps, ...UNCHECKED, policy: policy.drain, said: OF_REMOVED_NODE, check: sharedCheck(check), budgets },
+    work,
+  );
   if (!result.done) throw new RemovalStopped(result.step, result.message);
 
   progress.step = 'wait';
@@ -162,7 +166,7 @@ function sameNode(now: FreshNode | undefined, before: FreshNode): FreshNode {
 
 /** A pause may begin during a drain, which takes minutes. What was evicted by then has its new place. */
 function checkPause({ group }: Removal, { cloud }: DrainNodeDeps): void {
-  const paused = cloud.removalPausedBecause?.(group);
+  const paused = cloud.removalPausedBecause(group);
   // guard: a pause ends the removals that are under way
   if (paused !== undefined) throw new RemovalStopped('recheck', paused);
 }

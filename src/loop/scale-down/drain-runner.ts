@@ -57,7 +57,7 @@ export class DrainRunner {
    * or stopped. `sizes`: of the groups, for budgets of removals.
    */
   start(removal: Removal, sizes: GroupSizes = new Map()): void {
-    if (this.#admits([removal], sizes)) this.#begin(removal, { batches: this.#batches, work: this.#work.signal });
+    if (this.#admits([removal], sizes)) this.#begin(removal, { batches: this.#batches, work: this.#work.signal, whole: undefined });
   }
 
   /**
@@ -139,7 +139,7 @@ export class DrainRunner {
   #end(outcome: RemovalOutcome, forget?: () => void): void {
     forget?.();
     this.#outcomes.push(outcome);
-    this.#deps.onEnd?.();
+    this.#deps.onEnd();
   }
 
   /** Nodes whose removal is under way. */

@@ -25,16 +25,25 @@ interface EvictDeps {
   readonly turns: EvictionTurns;
   /** The budgets that select a pod. */
   readonly budgets: BudgetIndex;
-  /** The event on each pod. If absent, it is evicted since its node is removed. */
-  readonly said?: { readonly reason: string; readonly message: string };
-  /** Monotonic. After it no eviction is sent. If absent, each pod has the policy's time, from its first turn on. */
-  readonly endsAtMs?: number;
+  /** The event on each pod. */
+  readonly said: { readonly reason: string; readonly message: string };
+  /** Monotonic. After it no eviction is sent. Each pod has the policy's time at most, from its first turn on. */
+  readonly endsAtMs: number;
   /**
    * Called before the pods of each further band are evicted, and before an eviction is repeated. Throws if the node must be drained no
    * further. Returns the failure if that could not be read: then nothing is evicted for now.
    */
-  readonly check?: () => Promise<AutoscalerError | undefined>;
+  readonly check: () => Promise<AutoscalerError | undefined>;
 }
+
+/** The event on pods of a node that is removed. */
+export const OF_REMOVED_NODE: EvictDeps['said'] = { reason: 'ScaleDown', message: 'deleting pod for node scale down' };
+
+/** No end but that of the policy, and no look at the node between evictions. */
+export const UNCHECKED: Pick<EvictDeps, 'endsAtMs' | 'check'> = {
+  endsAtMs: Number.POSITIVE_INFINITY,
+  check: () => Promise.resolve(undefined),
+};
 
 export type EvictResult = { readonly done: true } | { readonly done: false; readonly step: 'evict' | 'wait'; readonly message: string };
 
@@ -102,17 +111,17 @@ async function evictPod(pod: Pod, graceMs: number, deps: EvictDeps, signal: Abor
 
 async function evictUntilGranted(pod: Pod, graceMs: number, deps: EvictDeps, signal: AbortSignal): Promise<EvictResult | undefined> {
   const { clock, policy, metrics, turns, budgets } = deps;
-  let giveUpAt = deps.endsAtMs ?? Number.POSITIVE_INFINITY;
+  let giveUpAt = deps.endsAtMs;
   let refusal = 'other evictions took all of the time';
   const failed = (): EvictResult => ({ done: false, step: 'evict', message: `pod ${podName(pod)}: ${refusal}` });
-  recordPodEvent(pod, deps, { type: 'Normal', ...(deps.said ?? { reason: 'ScaleDown', message: 'deleting pod for node scale down' }) });
+  recordPodEvent(pod, deps, { type: 'Normal', ...deps.said });
   for (let isFirst = true; ; isFirst = false) {
     const evictInTurn = async (): Promise<EvictOutcome | 'too-late'> => {
       // guard: no eviction from a preempted node is sent after its deadline
       if (clock.monotonic() > giveUpAt) return 'too-late';
       giveUpAt = Math.min(giveUpAt, clock.monotonic() + policy.evictionTimeoutMs);
       // guard: an eviction is repeated only after a look at the taint
-      const unread = isFirst ? undefined : await deps.check?.();
+      const unread = isFirst ? undefined : await deps.check();
       return unread === undefined ? deps.evictor.evict(pod, graceMs, signal) : { kind: 'failed', error: unread };
     };
     const outcome = await turns.take(budgets.budgetsOf(pod), evictInTurn, signal);
@@ -193,7 +202,7 @@ export async function evictInOrder(onNode: PodsToEvict, deps: EvictDeps, signal:
   const bands = named.length > 0 ? inNamedBands(onNode.pods, daemons, policy) : plainBands(onNode.pods, policy);
   for (const [index, { pods, capMs }] of bands.filter((band) => band.pods.length > 0).entries()) {
     // guard: the evictions of each further band follow a look at the taint
-    const unread = index === 0 ? undefined : await deps.check?.();
+    const unread = index === 0 ? undefined : await deps.check();
     if (unread !== undefined) return { done: false, step: 'evict', message: unread.message };
     const result = await evictPods(pods, capMs, deps, signal);
     if (!result.done) return result;

@@ -197,13 +197,12 @@ function refuse(message: string): Extract<RecheckResult, { go: false }> {
 }
 
 /** Adds the controllers that were read so far to the view. They are read once, just before a node is changed. */
-export function withOwners(cluster: ClusterView, owners: OwnerReader | undefined): ClusterView {
-  return owners === undefined ? cluster : { ...cluster, owners: owners.known() };
+export function withOwners(cluster: ClusterView, owners: OwnerReader): ClusterView {
+  return { ...cluster, owners: owners.known() };
 }
 
 /** Reads the owners of these pods. Returns the reason of a failure, else undefined. Throws only `cancelled`. */
-export async function readOwners(pods: readonly Pod[], owners: OwnerReader | undefined, signal: AbortSignal): Promise<string | undefined> {
-  if (owners === undefined) return undefined;
+export async function readOwners(pods: readonly Pod[], owners: OwnerReader, signal: AbortSignal): Promise<string | undefined> {
   const wanted = pods.flatMap((pod) => ownerOf(pod) ?? []);
   try {
     if (wanted.length > 0) await owners.read(wanted, signal);

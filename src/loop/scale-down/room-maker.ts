@@ -15,7 +15,7 @@ import { BudgetIndex, drainContext, drainRulesOf } from '../../scheduling/draina
 import { checkNodeDrain } from '../../scheduling/drainability/drainability.ts';
 import { policyForDrains } from '../../scheduling/drainability/group-drain-options.ts';
 import type { DrainDeps } from '../deps/loop-deps.ts';
-import { evictWithoutWaiting } from './evict-pods.ts';
+import { evictWithoutWaiting, UNCHECKED } from './evict-pods.ts';
 import { DRAIN_EVICTIONS, EvictionTurns } from './eviction-turns.ts';
 import { readOwners, withOwners } from './removal-safety.ts';
 
@@ -81,7 +81,7 @@ export class RoomMaker {
     const facts = { node, for: podName(asker), pods: names };
     const unknown = policy.scaleDown.skipNodesWithCustomControllerPods ? await readOwners(move.pods, owners, signal) : undefined;
     const fresh = await reader.readFresh(node, signal);
-    const refusal = unknown ?? cloud.removalPausedBecause?.(group) ?? this.#objection(move, fresh, policy);
+    const refusal = unknown ?? cloud.removalPausedBecause(group) ?? this.#objection(move, fresh, policy);
     if (refusal !== undefined || fresh === undefined) {
       log.info({ ...facts, reason: refusal }, 'No room made on the node: it changed since the plan was made');
       this.#fail(move, refusal ?? GONE);
@@ -103,7 +103,7 @@ export class RoomMaker {
     const stayed = await evictWithoutWaiting(
       pods,
       capMs,
-      { ...this.#deps, policy: policy.drain, turns: this.#turns, budgets, said },
+      { ...this.#deps, policy: policy.drain, turns: this.#turns, budgets, said, ...UNCHECKED },
       signal,
     );
     if (stayed.length > 0) log.warn({ ...facts, first: stayed[0] }, 'Pods could not be evicted to make room');

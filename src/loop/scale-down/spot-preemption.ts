@@ -16,7 +16,7 @@ import { nodeListFacts } from '../../planning/facts/node-list-facts.ts';
 import { isPreempted, preemptedNodes } from '../../planning/state/node-counts.ts';
 import { BudgetIndex } from '../../scheduling/drainability/drain-rule.ts';
 import type { DrainDeps } from '../deps/loop-deps.ts';
-import { evictWithoutWaiting } from './evict-pods.ts';
+import { evictWithoutWaiting, OF_REMOVED_NODE, UNCHECKED } from './evict-pods.ts';
 import { EvictionTurns, PREEMPTION_EVICTIONS } from './eviction-turns.ts';
 
 /** Its effect is NoSchedule. The value records whether its removal un-cordons the node. */
@@ -109,7 +109,12 @@ export class PreemptionResponder {
     events.record({ subject: { kind: 'Node', name: node.name, uid: node.uid }, type: 'Warning', reason: 'NodePreempted', message });
     const budgets = new BudgetIndex(reader.observe(clock.now()).disruptionBudgets);
     const rules = evictionRules(policy.drain, leftMs, clock.monotonic());
-    const stayed = await evictWithoutWaiting(pods, rules.capMs, { ...this.#deps, ...rules, turns: this.#turns, budgets }, signal);
+    const stayed = await evictWithoutWaiting(
+      pods,
+      rules.capMs,
+      { ...this.#deps, ...UNCHECKED, ...rules, turns: this.#turns, budgets, said: OF_REMOVED_NODE },
+      signal,
+    );
     metrics.cluster.preemptedPods.inc({ outcome: 'evicted' }, pods.length - stayed.length);
     metrics.cluster.preemptedPods.inc({ outcome: 'stayed' }, stayed.length);
     if (stayed.length > 0)
@@ -175,12 +180,12 @@ interface EvictionRules {
   readonly policy: DrainPolicy;
   readonly capMs: number;
   /** Monotonic. */
-  readonly endsAtMs?: number;
+  readonly endsAtMs: number;
 }
 
 /** Within the notice, evictions are repeated quickly, and no pod gets more time than is left. After it, the rules of a drain hold. */
 function evictionRules(drain: DrainPolicy, leftMs: number, monotonicMs: number): EvictionRules {
-  if (leftMs <= 0) return { policy: drain, capMs: Number.POSITIVE_INFINITY };
+  if (leftMs <= 0) return { policy: drain, capMs: Number.POSITIVE_INFINITY, endsAtMs: Number.POSITIVE_INFINITY };
   const policy = { ...drain, evictionTimeoutMs: leftMs, evictionRetryMs: RETRY_MS };
   return { policy, capMs: Math.max(LEAST_GRACE_MS, leftMs - SPARE_MS), endsAtMs: monotonicMs + leftMs };
 }

@@ -38,7 +38,7 @@ export async function executeScaleUp(input: ExecuteScaleUpInput, signal: AbortSi
 
 /** Records for each pod without a fitting node group why it stays pending, and what helps. Called once per loop, after the last plan. */
 export async function recordUnhelpedPods({ input, plan, planMs }: TimedPlan, deps: LoopDeps, over: AbortSignal): Promise<void> {
-  const advice = deps.advice === undefined ? undefined : await deps.turns.finishUnless(over, deps.advice.adviseAll(input, plan, planMs));
+  const advice = await deps.turns.finishUnless(over, deps.advice.adviseAll(input, plan, planMs));
   const unhelped = { plan, groups: input.observation.cloud.groups, ...defined({ advice }) };
   await deps.turns.finish(recordUnhelped(unhelped, deps));
 }

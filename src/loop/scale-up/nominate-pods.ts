@@ -60,7 +60,7 @@ export async function nominatePods(
   { deps, over }: { readonly deps: LoopDeps; readonly over: AbortSignal },
 ): Promise<void> {
   const { nominator, policy, log } = deps;
-  if (nominator === undefined || !policy.scaleUp.nominateNodes) return;
+  if (!policy.scaleUp.nominateNodes) return;
   const results = await Promise.allSettled(
     missingNominations(input).map(async ({ pod, node }) => {
       const outcome = await nominator.nominate(pod, node, over);

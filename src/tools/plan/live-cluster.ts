@@ -44,11 +44,11 @@ export async function observeLive(input: Omit<ConnectInput, 'signal'>, signal: A
     if (memory !== undefined) cloud.noteStartTimes(memory.readyTimes);
     const nowMs = input.clock.now();
     const whole = kubernetes.reader.observe(nowMs);
-    const cluster = cloud.withoutStopped?.(whole) ?? whole;
+    const cluster = cloud.withoutStopped(whole);
     const observation = { loopId: 1, nowMs, cluster, cloud: cloud.observe(cluster, nowMs) };
     return {
       observation,
-      policy: currentPolicy(config.policy, { ...defined({ priorities: connections.rules, prices: connections.cloud.prices }) }, nowMs),
+      policy: currentPolicy(config.policy, { priorities: connections.rules, prices: connections.cloud.prices }, nowMs),
       names,
       ...defined({ memory }),
     };

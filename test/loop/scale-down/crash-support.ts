@@ -92,6 +92,7 @@ export class Life {
       owners,
       cloud,
       clock,
+      onEnd: () => undefined,
     };
     this.runner = new DrainRunner({ ...ports, log: silentLog(), metrics: METRICS, policy });
     this.#state = emptyLoopState(clock.now());

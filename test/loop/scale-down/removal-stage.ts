@@ -10,7 +10,7 @@ import { createMetrics } from '../../../src/telemetry/metrics.ts';
 import { aGroup, aNode, aPod, keyOf, START_MS, type NodeOptions, type PodOptions } from '../../support/builders.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { FakeCloud } from '../../support/fake-cloud.ts';
-import { FakeCluster } from '../../support/fake-cluster.ts';
+import { FakeCluster, NO_OWNERS } from '../../support/fake-cluster.ts';
 import { aPolicy } from '../../support/policy.ts';
 import { silentLog } from '../../support/silent-log.ts';
 import { ORDINARY } from '../../support/loop-report.ts';
@@ -60,7 +60,7 @@ export function setUp(setting: Setting = {}) {
     log: silentLog(),
     metrics,
     policy,
-    ...(setting.owners === undefined ? {} : { owners: setting.owners }),
+    owners: setting.owners ?? NO_OWNERS,
     onEnd: () => ends.push(clock.now()),
   });
   return { cluster, cloud, clock, metrics, runner, pods, ends };

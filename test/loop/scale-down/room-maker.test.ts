@@ -9,7 +9,7 @@ import { RoomMaker } from '../../../src/loop/scale-down/room-maker.ts';
 import { START_MS, aBudget, aGroup, aNode, aPod, podWith, resourceNames } from '../../support/builders.ts';
 import { FakeClock, settle } from '../../support/fake-clock.ts';
 import { FakeCloud } from '../../support/fake-cloud.ts';
-import { FakeCluster } from '../../support/fake-cluster.ts';
+import { FakeCluster, NO_OWNERS } from '../../support/fake-cluster.ts';
 import { aPolicy } from '../../support/policy.ts';
 import { silentLog } from '../../support/silent-log.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
@@ -64,7 +64,15 @@ async function make({ asker = agent, moved = web, present, budgets = [], autosca
   });
   const cloud = new FakeCloud([aGroup({ id: 'g', target: 1 })]);
   const base = { clock: new FakeClock(START_MS), log: silentLog(), metrics: createMetrics(), policy: aPolicy(), cloud };
-  const maker = new RoomMaker({ ...base, reader: cluster, tainter: cluster, evictor: cluster, events: cluster, deletionOwner: () => SELF });
+  const maker = new RoomMaker({
+    ...base,
+    reader: cluster,
+    tainter: cluster,
+    evictor: cluster,
+    events: cluster,
+    owners: NO_OWNERS,
+    deletionOwner: () => SELF,
+  });
   maker.begin({ node: 'g-0', group: G, pods: [moved], asker, drain, before: BEFORE });
   const wasBusy = maker.isBusy;
   maker.begin({ node: 'g-0', group: G, pods: [web], asker, drain, before: BEFORE });
