@@ -40,7 +40,7 @@ export function secondLookRows(measure: Measure): readonly BenchRow[] {
   const [increase] = plan(first, seen).increases;
   if (increase === undefined) throw new Error('the first look requests no node');
   const outcome = { kind: 'accepted', group: increase.group, target: increase.to } as const;
-  const asked = reduceIncrease(seen, { increase, outcome }, START_MS + 1_000, policy);
+  const asked = reduceIncrease(seen, { increase, outcome, group: undefined, followed: undefined }, START_MS + 1_000, policy);
   const second = observationOf(increase.to, pods, 10_000);
   const remembered = reduceObservation(asked, second, policy);
   const { accepted: _ours, ...others } = storedForm(remembered, START_MS);

@@ -77,7 +77,7 @@ describe('devices', () => {
       fc.property(colors, wants, (devices, requests) => {
         const index = new DeviceIndex();
         const list = index.listDevices([poolOf('n', devices)]);
-        const found = allocateDevices({ index, claims: [claimOf(requests)], list, inUse: noDevicesInUse(list) });
+        const found = allocateDevices({ index, claims: [claimOf(requests)], list, inUse: noDevicesInUse(list), incomplete: [] });
         expect(found !== undefined).toBe(canBeFilled(devices, requests));
         expect(new Set(found?.flat()).size).toBe(found?.flat().length ?? 0);
       }),

@@ -84,7 +84,7 @@ it('the lack is said with what is left of the device that has the most', () => {
   const [request] = aDeviceClaim(1).requests;
   const asks = (request?.asks ?? []).map((ask) => ({ ...ask, parts: { memory: 20.5 * 2 ** 30 } }));
   const claims = [{ name: 'gpu', requests: [{ name: 'r', asks }], rules: [] }];
-  expect(describeShortfall({ index, claims, list, inUse })).toBe(
+  expect(describeShortfall({ index, claims, list, inUse, incomplete: [] })).toBe(
     'claim gpu, request r: needs 1 devices with 20992Mi of memory each, 0 of 2 that match are free; the request takes 21Gi of memory, and at most 14Gi of 64Gi is left of a device',
   );
 });
@@ -99,7 +99,7 @@ it.each([
   const list = index.listDevices([aDevicePool('n', devices, { counters: { first: { slots: 2 }, second: { slots: 2 } } })]);
   const inUse = noDevicesInUse(list);
   takeDevices(list, inUse, [{ place: 0, amounts: [] }], 1);
-  expect(allocateDevices({ index, claims: [aDeviceClaim(1)], list, inUse })).toEqual(found);
+  expect(allocateDevices({ index, claims: [aDeviceClaim(1)], list, inUse, incomplete: [] })).toEqual(found);
 });
 
 it('counters of a device that claims share are returned by the last of them', () => {

@@ -26,7 +26,7 @@ export function withMade(before: LoopState['increases'], records: readonly Incre
     const { increase, outcome, atMs } = record;
     if (outcome.kind !== 'accepted') return next;
     const nodes = Math.max(0, outcome.target - increase.from);
-    const made = { group: increase.group, nodes, pods: [], expectedByMs: atMs, followed: followedSince(record, loopId) };
+    const made = { group: increase.group, nodes, started: 0, pods: [], expectedByMs: atMs, followed: followedSince(record, loopId) };
     return rememberAccepted(next, made, atMs);
   }, before);
 }

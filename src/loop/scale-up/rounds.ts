@@ -25,7 +25,6 @@ import type { IncreaseRecord, ScaleUpRound } from '../../domain/loop-report.ts';
 import { nominatePods } from './nominate-pods.ts';
 import { recordUnhelpedPods, executeScaleUp, type TimedPlan } from './execute.ts';
 import type { UnansweredIncreases } from './unanswered-increases.ts';
-import { defined } from '../../lib/defined.ts';
 
 export interface RoundsInput {
   readonly observation: Observation;
@@ -201,7 +200,7 @@ export function rememberIncreases(
 ): LoopState {
   return increases.reduce((next, record) => {
     const group = cloud.groups.find(({ id }) => id === record.increase.group);
-    return reduceIncrease(next, { ...record, ...defined({ group }), followed: followedSince(record, loopId) }, nowMs, policy);
+    return reduceIncrease(next, { ...record, group, followed: followedSince(record, loopId) }, nowMs, policy);
   }, state);
 }
 

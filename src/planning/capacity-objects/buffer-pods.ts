@@ -15,7 +15,6 @@ import {
 } from '../../domain/capacity-objects.ts';
 import { MAX_CLUSTER_PODS, wholeNumberUpTo } from '../../domain/platform-limits.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
-import { defined } from '../../lib/defined.ts';
 
 // How many pods a CapacityBuffer stands for, and their shape. Upstream `capacitybuffer/translators`: the larger of a number and a
 // percentage, within limits. Limits alone mean as many pods as they allow.
@@ -29,10 +28,10 @@ export const ACTIVE_STRATEGY = 'buffer.x-k8s.io/active-capacity';
 /** What the buffer's pods look like. The template of a workload has no generation: it is read from the workload. */
 interface BufferTemplate {
   readonly shape: PodShape;
-  readonly notAdmitted?: string;
-  readonly name?: string;
-  readonly generation?: number;
-  readonly quotaUse?: QuotaUse;
+  readonly notAdmitted: string | undefined;
+  readonly name: string | undefined;
+  readonly generation: number | undefined;
+  readonly quotaUse: QuotaUse | undefined;
 }
 
 type BufferSize = { readonly template: BufferTemplate; readonly replicas: number } | { readonly problem: string };
@@ -65,24 +64,13 @@ function templateOf(buffer: CapacityBuffer, objects: CapacityObjects): BufferTem
 }
 
 function findTemplate(namespace: string, name: string, { podTemplates }: CapacityObjects): BufferTemplate | undefined {
-  const found = podTemplates?.get(`${namespace}/${name}`);
-  return found === undefined ? undefined : { shape: found.shape, name: found.name, generation: found.generation, ...usesOf(found) };
+  return podTemplates?.get(`${namespace}/${name}`);
 }
 
 function findScalable({ ref, scalable }: CapacityBuffer, { scalables }: CapacityObjects) {
   if (scalable === undefined) return undefined;
   const found = scalables?.get(workloadKey({ ...scalable, namespace: ref.namespace }));
-  return found === undefined ? undefined : { shape: found.shape, replicas: found.replicas, ...usesOf(found) };
-}
-
-function usesOf({
-  quotaUse,
-  notAdmitted,
-}: {
-  readonly quotaUse: QuotaUse | undefined;
-  readonly notAdmitted: string | undefined;
-}): Pick<BufferTemplate, 'quotaUse' | 'notAdmitted'> {
-  return defined({ quotaUse, notAdmitted });
+  return found && { ...found, name: undefined, generation: undefined };
 }
 
 function wantedReplicas({ replicas, percentage }: CapacityBuffer, of: number | undefined): number | undefined {
@@ -101,7 +89,7 @@ function replicasWithinLimits(limits: CapacityBuffer['limits'], { requests }: Po
 export const WHOLE_PODS = `it must be a whole number from 0 to ${MAX_CLUSTER_PODS}`;
 
 type BufferReadiness =
-  | { readonly shape: PodShape; readonly replicas: number; readonly notAdmitted?: string }
+  | { readonly shape: PodShape; readonly replicas: number; readonly notAdmitted: string | undefined }
   | { readonly reason: 'NotReadyForProvisioning' | 'BufferIsEmpty' | 'FailedToGetPodTemplate'; readonly message: string };
 
 /** Whether the buffer's pods may be injected according to its status, or why not. */
@@ -119,7 +107,7 @@ export function bufferReadiness(buffer: CapacityBuffer, objects: CapacityObjects
   if (template.generation !== status.podTemplateGeneration)
     return { reason: 'NotReadyForProvisioning', message: 'its pod template has changed and was not processed yet' };
   if (replicas < 1) return { reason: 'BufferIsEmpty', message: 'the buffer has no replicas' };
-  return { shape: template.shape, replicas, ...defined({ notAdmitted: template.notAdmitted }) };
+  return { shape: template.shape, replicas, notAdmitted: template.notAdmitted };
 }
 
 /** What a buffer is for people: a CapacityBuffer object, or a setting. */
@@ -132,8 +120,8 @@ export interface ReadyBuffer {
   readonly podName: string;
   readonly shape: PodShape;
   readonly replicas: number;
-  /** The workload whose copies they are, by {@link workloadKey}. If absent, of none. */
-  readonly workload?: string;
+  /** The workload whose copies they are, by {@link workloadKey}. If undefined, of none. */
+  readonly workload: string | undefined;
 }
 
 /** In a stable order. Makes no pods. */
@@ -143,8 +131,8 @@ export function readyBuffers(objects: CapacityObjects): readonly ReadyBuffer[] {
     if (ready === undefined || 'reason' in ready) return [];
     const { ref, scalable } = buffer;
     const { shape, replicas } = ready;
-    const of = scalable === undefined ? {} : { workload: workloadKey({ ...scalable, namespace: ref.namespace }) };
-    return [{ ref, podName: `capacity-buffer-${ref.name}`, shape, replicas, ...of }];
+    const workload = scalable && workloadKey({ ...scalable, namespace: ref.namespace });
+    return [{ ref, podName: `capacity-buffer-${ref.name}`, shape, replicas, workload }];
   });
 }
 

@@ -98,8 +98,8 @@ interface BufferStatusInput {
   readonly objects: CapacityObjects;
   readonly names: ResourceNames;
   readonly nowMs: number;
-  /** What ResourceQuotas allow each buffer, by uid. If absent, quotas do not apply. */
-  readonly allowances?: ReadonlyMap<string, QuotaAllowance>;
+  /** What ResourceQuotas allow each buffer, by uid. Quotas do not apply to the others. */
+  readonly allowances: ReadonlyMap<string, QuotaAllowance>;
   readonly controls: boolean;
   readonly injects: boolean;
 }
@@ -116,7 +116,7 @@ function withSize(buffer: CapacityBuffer, { objects, names, nowMs, allowances }:
   if ('problem' in size)
     return withCondition(buffer.status, { type: READY, status: 'False', reason: 'error', message: size.problem }, nowMs);
   const { template } = size;
-  const allowance = allowances?.get(buffer.ref.uid);
+  const allowance = allowances.get(buffer.ref.uid);
   const replicas = Math.min(size.replicas, allowance?.replicas ?? Infinity);
   const limited = withQuotaLimit(buffer.status, allowance, { wanted: size.replicas, nowMs });
   const ready = withCondition(limited, { type: READY, status: 'True', reason: 'AttributesSetSuccessfully', message: 'ready' }, nowMs);

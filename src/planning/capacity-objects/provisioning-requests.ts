@@ -160,7 +160,7 @@ export function statusOverTime(
   request: ProvisioningRequest,
   { cluster, nowMs }: Observation,
   policy: CapacityPolicy,
-  broken?: string,
+  broken: string | undefined,
 ): CapacityStatus {
   const { status, ref } = request;
   if (isOver(request) || !isServed(request, policy)) return status;

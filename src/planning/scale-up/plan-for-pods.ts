@@ -4,7 +4,6 @@ import { NOTHING_PLANNED, type ScaleUpPlan } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { PodVerdict, SkipReason } from '../../domain/reasons.ts';
 import { ClusterSnapshot } from '../../scheduling/snapshot/cluster-snapshot.ts';
-import { defined } from '../../lib/defined.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
 import type { SlicedWork } from '../../lib/slices.ts';
 import { tryInSlices, withForkInSlices } from '../../scheduling/snapshot/snapshot.ts';
@@ -54,15 +53,15 @@ export function* planForPods(input: ScaleUpInput, toPlan: PodsToPlan): SlicedWor
   const plan = yield* planOnce(input, toPlan);
   const [others, buffers] = splitBuffers(toPlan.pods, true);
   const unplacedIn = (some: ScaleUpPlan): number => others.filter((pod) => isUnplaced(some, pod)).length;
-  if (toPlan.buffersLast === true || !buffers.some((pod) => isPlaced(plan, pod)) || unplacedIn(plan) === 0) return plan;
+  if (toPlan.buffersLast || !buffers.some((pod) => isPlaced(plan, pod)) || unplacedIn(plan) === 0) return plan;
   if (!toPlan.tries.startRetry()) return plan;
   const fair = yield* planOnce(input, { ...toPlan, buffersLast: true });
   return unplacedIn(fair) < unplacedIn(plan) ? fair : plan;
 }
 
 /** Buffers are the second part, unless they are packed together with the others. */
-function splitBuffers(pods: readonly Pod[], buffersLast: boolean | undefined): readonly [others: readonly Pod[], buffers: readonly Pod[]] {
-  if (buffersLast !== true) return [pods, []];
+function splitBuffers(pods: readonly Pod[], buffersLast: boolean): readonly [others: readonly Pod[], buffers: readonly Pod[]] {
+  if (!buffersLast) return [pods, []];
   return [pods.filter(({ origin }) => origin !== 'buffer'), pods.filter(({ origin }) => origin === 'buffer')];
 }
 
@@ -75,20 +74,26 @@ function* planOnce(input: ScaleUpInput, toPlan: PodsToPlan): SlicedWork<DecidedP
     const waiting = [...pods.pods, ...pods.waiting].map((pod) => [pod, { kind: 'waiting', detail: blocked }] as const);
     const reserved = toServe.some(isReservation) ? 'unknown' : [];
     const verdicts = new Map<Pod, PodVerdict>([...pods.ignored, ...waiting]);
-    return { ...NOTHING_PLANNED, verdicts, reserved, summary: `no scale-up: ${blocked}` };
+    return { ...NOTHING_PLANNED, verdicts, reserved, summary: `no scale-up: ${blocked}`, ...NOTHING_OPEN };
   }
   const context = makeScaleUpContext(input, pods);
   if (toServe.length + pods.daemons.length + pods.waiting.length === 0 && leavingNodes(input).size === 0)
-    return buildScaleUpPlan(context, { skips: new Map(), expansion: emptyExpansion(context.room), templates: [] }, pods.ignored);
+    return {
+      ...buildScaleUpPlan(context, { skips: new Map(), expansion: emptyExpansion(context.room), templates: [] }, pods.ignored),
+      ...NOTHING_OPEN,
+    };
   const snapshot = input.snapshot ?? newSnapshot(input);
   yield;
-  const first = yield* withForkInSlices(snapshot, () => placeAndExpand(context, snapshot));
+  const first = yield* withForkInSlices(snapshot, () => placeAndExpand(context, snapshot, undefined));
   if (first !== UNEXPLAINED) return first;
   const explained = yield* withForkInSlices(snapshot, () => explainUpcoming(context, snapshot));
   const second = yield* withForkInSlices(snapshot, () => placeAndExpand(context, snapshot, explained));
   if (second === UNEXPLAINED) throw new AutoscalerError({ kind: 'bug' }, 'Nodes on their way were explained twice.');
   return second;
 }
+
+/** A plan that leaves nothing to explain. */
+const NOTHING_OPEN = { unexplained: undefined, held: [] };
 
 /** Pods found no place, and there are nodes on their way that nothing explains. */
 const UNEXPLAINED = 'unexplained';
@@ -122,7 +127,7 @@ function isDaemonVerdict(verdict: PodVerdict): boolean {
 function* placeAndExpand(
   context: ScaleUpContext,
   snapshot: ClusterSnapshot,
-  explained?: AwaitedPods,
+  explained: AwaitedPods | undefined,
 ): SlicedWork<DecidedPlan | typeof UNEXPLAINED> {
   const { pods, byPriority, buffersLast, tries } = context.pods;
   makeRoom(context, snapshot);
@@ -210,7 +215,7 @@ function* expandAndExplain(
   const outcome = { skips, expansion, templates };
   const unexplained = yield* prepareExplanation(context, outcome, all.flat(), capacity);
   yield;
-  return { ...buildScaleUpPlan(context, outcome, capacity.verdicts), ...defined({ unexplained }) };
+  return { ...buildScaleUpPlan(context, outcome, capacity.verdicts), unexplained, held: [] };
 }
 
 interface PlacedPods {

@@ -60,7 +60,7 @@ export interface PodsToPlan {
   readonly last: readonly Pod[];
   /** Whether pods of higher priority are served first if capacity is short. */
   readonly byPriority: boolean;
-  /** Buffers get what all other pods leave, of nodes on their way and of new nodes, too. If absent, all are packed together. */
-  readonly buffersLast?: true;
+  /** Buffers get what all other pods leave, of nodes on their way and of new nodes, too. If not, all are packed together. */
+  readonly buffersLast: boolean;
   readonly tries: TryLimits;
 }

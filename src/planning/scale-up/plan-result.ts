@@ -32,10 +32,10 @@ export interface PlanOutcome {
 
 /** A plan whose increases can be carried out, while the pods that stay pending wait for their explanation. */
 export interface DecidedPlan extends ScaleUpPlan {
-  /** If absent, there is nothing to explain. */
-  readonly unexplained?: Unexplained;
-  /** Gangs that the plan buys nothing for. If absent, there are none. */
-  readonly held?: readonly HeldGang[];
+  /** If undefined, there is nothing to explain. */
+  readonly unexplained: Unexplained | undefined;
+  /** Gangs that the plan buys nothing for. */
+  readonly held: readonly HeldGang[];
 }
 
 /** A gang with too few pods that found a place in the plan `failed`. */
@@ -93,7 +93,7 @@ function groupsToExplain({ input }: ScaleUpContext, pending: readonly Equivalenc
 }
 
 /** The plan with a verdict for every pod that found no place. Equal pods share one verdict, and so do all pods of a gang. */
-export function* explainPlanInSlices({ unexplained, held = [], ...plan }: DecidedPlan): SlicedWork<ScaleUpPlan> {
+export function* explainPlanInSlices({ unexplained, held, ...plan }: DecidedPlan): SlicedWork<ScaleUpPlan> {
   const verdicts = new Map(plan.verdicts);
   if (unexplained !== undefined) yield* explainPods(unexplained, verdicts);
   for (const one of held) {

@@ -51,7 +51,7 @@ export function* decideScaleUpInSlices(input: ScaleUpInput): SlicedWork<DecidedP
 
 function* planForPending(input: ScaleUpInput, { pods, ignored, gangs }: SortedPods, tries: TryLimits): SlicedWork<DecidedPlan> {
   const { observation, policy } = input;
-  const toPlan: PodsToPlan = { pods, ignored, waiting: [], last: [], byPriority: true, tries };
+  const toPlan: PodsToPlan = { pods, ignored, waiting: [], last: [], byPriority: true, buffersLast: false, tries };
   const expected = expectedPods(observation, policy.scaleUp, pods.length);
   const buffers = injectableBufferPods(input, pods.length + expected.pods.length);
   const injects = policy.scaleUp.proactive || policy.capacity.bufferInjection || hasHeadroom(input);
@@ -81,6 +81,7 @@ function planForRequest(
     waiting: inTurns(waiting, state.stopped?.searched),
     last: injectableBufferPods(input, 0).pods,
     byPriority: false,
+    buffersLast: false,
     tries,
   });
 }

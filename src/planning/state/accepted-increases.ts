@@ -41,11 +41,11 @@ export function rememberAccepted(
   increase: {
     readonly group: NodeGroupId;
     readonly nodes: number;
-    /** Of the nodes. If absent, none. */
-    readonly started?: number;
+    /** Of the nodes. */
+    readonly started: number;
     readonly pods: readonly Pod[];
     readonly expectedByMs: number;
-    readonly followed?: FollowedInstances | undefined;
+    readonly followed: FollowedInstances | undefined;
   },
   nowMs: number,
 ): LoopState['increases'] {
@@ -61,7 +61,7 @@ export function rememberAccepted(
     acceptedAtMs: nowMs,
     pods: podsByClass(real, nowMs).map((some) => withFirstAsked(some, askedBefore)),
     planned,
-    started: increase.started ?? 0,
+    started: increase.started,
     incomplete: false,
     podsGoneSinceMs: undefined,
     joinedAtMs: undefined,

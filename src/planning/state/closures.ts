@@ -65,7 +65,7 @@ function configuredBackoff(known: Backoff | undefined, failure: GroupFailure, po
   const before = isFirst ? undefined : known;
   const isDuring = before !== undefined && failure.atMs < before.untilMs;
   const durationMs = isDuring ? before.durationMs : nextDurationMs({ firstMs, longestMs: Math.max(firstMs, maxMs) }, before);
-  return backoffOf(failure, { durationMs, untilMs: failure.atMs + Math.max(durationMs, failure.waitMs ?? 0) }, false);
+  return backoffOf(failure, { durationMs, untilMs: failure.atMs + Math.max(durationMs, failure.waitMs) }, false);
 }
 
 function backoffOf(failure: GroupFailure, { durationMs, untilMs }: Closure, refused: boolean): Backoff {
@@ -80,7 +80,7 @@ function refusedBackoffs(
   { times, scope, isExact }: FailureRow & { readonly times: ClosureTimes },
   { maxMs }: BackoffPolicy,
 ): LoopState['backoffs'] {
-  const { groupId, atMs, waitMs = 0, detail } = failure;
+  const { groupId, atMs, waitMs, detail } = failure;
   const isAlike = (entry: Backoff): boolean => entry.refused && entry.kind === detail.kind;
   const known = backoffs.get(groupId);
   const before = known !== undefined && isAlike(known) ? known : undefined;
@@ -89,7 +89,7 @@ function refusedBackoffs(
   // guard: the backoff grows with each refusal
   const nextMs = before === undefined ? Math.min(times.longestMs, longestMs) : nextDurationMs(times, { durationMs: longestMs });
   const grownMs = Math.max(times.firstMs, nextMs);
-  const isAzures = isExact === true && waitMs > 0;
+  const isAzures = isExact && waitMs > 0;
   const durationMs = isAzures ? waitMs : Math.max(grownMs, waitMs);
   // A turn for each group: without it only the group that the expander prefers would ever be asked again.
   const turnMs = isAzures ? 0 : Math.min(maxMs, grownMs * (alike.length + 1));

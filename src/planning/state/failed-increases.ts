@@ -18,16 +18,16 @@ export interface FailureRow {
    * would be asked at this pace.
    */
   readonly scope: 'group' | 'alike';
-  /** A time that Azure names counts exactly. If absent, it is the least time. */
-  readonly isExact?: true;
-  /** The size or the quota is out of stock for all groups, at least for this time. If absent, other groups may get it. */
-  readonly stockoutMs?: number;
+  /** A time that Azure names counts exactly. If not, it is the least time. */
+  readonly isExact: boolean;
+  /** The size or the quota is out of stock for all groups, at least for this time. If undefined, other groups may get it. */
+  readonly stockoutMs: number | undefined;
 }
 
-const CONFIGURED: FailureRow = { times: 'configured', scope: 'group' };
-const SHORT: FailureRow = { times: { firstMs: 30_000, longestMs: 300_000 }, scope: 'alike' };
+const CONFIGURED: FailureRow = { times: 'configured', scope: 'group', isExact: false, stockoutMs: undefined };
+const SHORT: FailureRow = { ...CONFIGURED, times: { firstMs: 30_000, longestMs: 300_000 }, scope: 'alike' };
 /** A missing permission or an invalid request. The adapter freezes the group for at least this long, too. */
-const LASTING: FailureRow = { times: { firstMs: 60_000, longestMs: 300_000 }, scope: 'alike' };
+const LASTING: FailureRow = { ...SHORT, times: { firstMs: 60_000, longestMs: 300_000 } };
 /** For this group only: Azure's limits stop the other groups of the same policy before a request is sent. */
 const THROTTLED: FailureRow = { ...SHORT, scope: 'group', isExact: true };
 
@@ -62,11 +62,11 @@ export interface GroupFailure {
   readonly cause: string;
   /** Azure's message, for people. */
   readonly message: string;
-  /** Azure's id of the failed request. If absent, unknown. */
-  readonly correlationId?: string | undefined;
+  /** Azure's id of the failed request. If undefined, unknown. */
+  readonly correlationId: string | undefined;
   readonly atMs: number;
-  /** The wait that Azure asked for, milliseconds: the backoff is not shorter. */
-  readonly waitMs?: number;
+  /** The wait that Azure asked for, milliseconds; 0 if it asked for none. The backoff is not shorter. */
+  readonly waitMs: number;
 }
 
 /** What a refused capacity write closes; undefined: the failure is no refusal. */
@@ -82,8 +82,7 @@ export function refusalRow(detail: ErrorKind): FailureRow | undefined {
 
 /** What an increase closes that Azure accepted and that failed later, whatever the reason. */
 export function lateFailureRow(detail: ErrorKind): FailureRow {
-  const stockoutMs = stockoutMsOf(detail);
-  return stockoutMs === undefined ? CONFIGURED : { ...CONFIGURED, stockoutMs };
+  return { ...CONFIGURED, stockoutMs: stockoutMsOf(detail) };
 }
 
 /** Other groups do not have this group's disks, networks, neighbours or lock: then they may get the size. */

@@ -151,7 +151,11 @@ function failOnFailedInstance(
   if (first?.error === undefined || lastFailureMs >= known.requestedAtMs) return state;
   const { group, nowMs } = seen;
   const { detail, code: cause, message } = first.error;
-  const failed = failIncrease(state, { groupId: group.id, group, detail, cause, message, atMs: nowMs }, policy);
+  const failed = failIncrease(
+    state,
+    { groupId: group.id, group, detail, cause, message, correlationId: undefined, atMs: nowMs, waitMs: 0 },
+    policy,
+  );
   // The other instances of the increase are expected, and may be late: those that Azure shows, and at first those it does not list yet.
   const coming = inFlight(state, group.id);
   if (coming === undefined) return failed;
@@ -176,7 +180,11 @@ function failOverdue(state: LoopState, seen: GroupUpdate, policy: Policy): LoopS
   if (entry === undefined || nowMs <= entry.expectedByMs) return state;
   const detail = { kind: 'unavailable', effect: 'unknown' } as const;
   const message = `${entry.nodes} nodes did not join within ${Math.round((entry.expectedByMs - entry.requestedAtMs) / 60_000)} minutes`;
-  return failIncrease(state, { groupId: group.id, group, detail, cause: 'timeout', message, atMs: nowMs }, policy);
+  return failIncrease(
+    state,
+    { groupId: group.id, group, detail, cause: 'timeout', message, correlationId: undefined, atMs: nowMs, waitMs: 0 },
+    policy,
+  );
 }
 
 const NO_INSTANCE = instanceKey('');

@@ -20,7 +20,6 @@ import type { Increase, UnremovableNode, ScaleDownPlan } from '../../domain/plan
 import { optionsOf, type Policy } from '../../domain/policy.ts';
 import type { UnremovableReason } from '../../domain/reasons.ts';
 import { NOTHING_REPACKED } from '../../domain/repack.ts';
-import { defined } from '../../lib/defined.ts';
 import { trackHeldGroups } from './held-groups.ts';
 import { noteEvictions, withoutDisproved } from './stockouts.ts';
 import { withoutForgotten } from './increases/increase-records.ts';
@@ -108,7 +107,7 @@ function failuresOf(observation: Observation): readonly GroupFailure[] {
     // Another writer's change is not the group's fault, and neither is our own shutdown.
     if (detail.kind === 'conflict' || detail.kind === 'cancelled') return [];
     const group = observation.cloud.groups.find((candidate) => candidate.id === event.group);
-    return [{ groupId: event.group, group, detail, cause: code, message, correlationId, atMs: event.atMs }];
+    return [{ groupId: event.group, group, detail, cause: code, message, correlationId, atMs: event.atMs, waitMs: 0 }];
   });
 }
 
@@ -121,8 +120,8 @@ export function reduceIncrease(
   result: {
     readonly increase: Increase;
     readonly outcome: IncreaseOutcome;
-    readonly group?: NodeGroup;
-    readonly followed?: FollowedInstances | undefined;
+    readonly group: NodeGroup | undefined;
+    readonly followed: FollowedInstances | undefined;
   },
   nowMs: number,
   policy: Policy,
@@ -163,7 +162,7 @@ export function reduceAnswers(
     const { outcome, increase } = record;
     if (outcome.kind === 'accepted') return { ...next, backoffs: withAccepted(next.backoffs, increase.group) };
     const group = cloud.groups.find(({ id }) => id === increase.group);
-    return reduceIncrease(withoutSent(next, record), { increase, outcome, ...defined({ group }) }, nowMs, policy);
+    return reduceIncrease(withoutSent(next, record), { increase, outcome, group, followed: undefined }, nowMs, policy);
   }, state);
 }
 

@@ -38,8 +38,8 @@ export interface AllocationInput {
   readonly list: DeviceList;
   /** Not changed by the search. */
   readonly inUse: DevicesInUse;
-  /** Pools of the node that are being republished. If absent, there are none. */
-  readonly incomplete?: readonly string[];
+  /** Pools of the node that are being republished. */
+  readonly incomplete: readonly string[];
 }
 
 /** By claim: the devices that it takes from others. Devices of admin access are not included. */
@@ -121,7 +121,7 @@ class DeviceSearch {
   /** A request for all devices needs complete pools without failures. */
   #faultOfAll({ ask, faults }: SubRequestMatch): string | undefined {
     if (ask.count !== 'all') return undefined;
-    const [pool] = this.#input.incomplete ?? [];
+    const [pool] = this.#input.incomplete;
     if (pool !== undefined) return `asks for all devices, but resource pool ${pool} is currently being updated`;
     return faults.values().next().value;
   }

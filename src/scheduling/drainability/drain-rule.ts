@@ -60,8 +60,8 @@ export interface DrainRulesPolicy extends Pick<
   ScaleDownPolicy,
   'skipNodesWithSystemPods' | 'systemPodBlocksForMs' | 'skipNodesWithLocalStorage' | 'skipNodesWithCustomControllerPods' | 'minReplicaCount'
 > {
-  /** Pods with an explicit priority below are expendable. If absent, none are. */
-  readonly expendablePriorityCutoff?: number;
+  /** Pods with an explicit priority below are expendable. */
+  readonly expendablePriorityCutoff: number;
 }
 
 export function drainRulesOf({ scaleDown, scaleUp }: Policy): DrainRulesPolicy {

@@ -13,11 +13,11 @@ export const daemonSetPod: DrainRule = (pod) => (pod.daemonSet ? { kind: 'daemon
 export const expendable: DrainRule = (pod, { policy, nowMs }) =>
   isExpendable(pod, policy.expendablePriorityCutoff, nowMs) ? { kind: 'expendable' } : undefined;
 
-/** If `cutoff` is undefined, no pod is expendable. Without `nowMs`, the answer does not depend on the time: a protection that ends counts. */
-export function isExpendable(pod: Pod, cutoff: number | undefined, nowMs = Number.NEGATIVE_INFINITY): boolean {
+/** Without `nowMs`, the answer does not depend on the time: a protection that ends counts. */
+export function isExpendable(pod: Pod, cutoff: number, nowMs = Number.NEGATIVE_INFINITY): boolean {
   const { priority } = pod.shape;
   const { safeToEvict: answer } = pod.annotations;
-  if (cutoff === undefined || priority === undefined || priority >= cutoff) return false;
+  if (priority === undefined || priority >= cutoff) return false;
   return protectionAt(pod, nowMs) === undefined && answer !== 'false' && answer !== 'on-completion';
 }
 

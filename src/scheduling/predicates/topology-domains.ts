@@ -186,7 +186,7 @@ export interface CounterRule {
   /** The nodes that make up the domains. undefined: domains do not matter, and every node's pods count. */
   readonly scope: DomainScope | undefined;
   /** No present pod can match yet, which saves the walk over the cluster. */
-  readonly newborn?: true;
+  readonly newborn: boolean;
 }
 
 /** Counts pods per domain. For spread constraints it knows the smallest domain without a walk over all. */

@@ -225,7 +225,7 @@ export class TopologyIndex {
     const { name, scope } = this.#scopeOf(shape, constraint);
     const question = ['spread', [shape.namespace, constraint.selector], name];
     const anchors = selectorAnchors(constraint.selector);
-    const counter = this.#counter(question, constraint.topologyKey, { counts, countsTerminating: false, scope, anchors });
+    const counter = this.#counter(question, constraint.topologyKey, { counts, countsTerminating: false, scope, newborn: false, anchors });
     return { constraint, counter, self: matches(shape) ? 1 : 0 };
   }
 
@@ -243,7 +243,7 @@ export class TopologyIndex {
     const known = this.#counters.get(name);
     if (known !== undefined) return known;
     const counter = new DomainCounter(this.#key(topologyKey), rule);
-    if (rule.newborn !== true) this.#unlearned.push({ counter, anchors: rule.anchors });
+    if (!rule.newborn) this.#unlearned.push({ counter, anchors: rule.anchors });
     this.#counters.set(name, counter);
     this.#all.add(counter, rule.anchors);
     return counter;
@@ -328,5 +328,5 @@ function anchoredCounters(counters: readonly NewCounter[]): AnchoredRules<Domain
 }
 
 function affinityRule(counts: (shape: PodShape) => boolean, anchors: readonly string[] | undefined): CounterRule & AnchoredRule {
-  return { counts, countsTerminating: true, scope: undefined, anchors };
+  return { counts, countsTerminating: true, scope: undefined, newborn: false, anchors };
 }

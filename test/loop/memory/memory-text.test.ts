@@ -213,7 +213,8 @@ describe('a saved memory', () => {
   it('finds the pods of an increase again by their class', () => {
     const pods = ['p', 'q', 'r'].map((name, at) => aPod({ name, cpu: '1', createdAtMs: START_MS - 9 * MINUTE + at }));
     const [group] = GROUPS;
-    const made = { group: nodeGroupId('a'), nodes: 1, pods: pods.slice(0, 2), expectedByMs: START_MS + 9 * MINUTE };
+    const expectedByMs = START_MS + 9 * MINUTE;
+    const made = { group: nodeGroupId('a'), nodes: 1, started: 0, pods: pods.slice(0, 2), expectedByMs, followed: undefined };
     const increases = rememberAccepted(new Map(), made, START_MS - MINUTE);
     const state = aState({ increases, knowsAccepted: true, targets: new Map([[made.group, 1]]) });
     const observation = anObservation(group === undefined ? [] : [{ ...group, instances: [] }], aCluster({ pods }));

@@ -114,14 +114,21 @@ describe('which buffers count', () => {
   it('one of another strategy is not touched, nor is its status', () => {
     const buffer = aBuffer({ status: ready(2), strategy: 'other.example/cold' });
     expect(bufferPods(readyBuffers(objects(buffer)), START_MS)).toEqual([]);
-    const input = { objects: objects(buffer), names: resourceNames, nowMs: START_MS, controls: true, injects: true };
+    const input = { objects: objects(buffer), names: resourceNames, nowMs: START_MS, allowances: new Map(), controls: true, injects: true };
     expect(bufferStatus(buffer, input)).toBe(buffer.status);
   });
 });
 
 describe('the status of a buffer', () => {
   const say = (buffer: CapacityBuffer, rest: Parameters<typeof objects>[1] = {}) =>
-    bufferStatus(buffer, { objects: objects(buffer, rest), names: resourceNames, nowMs: START_MS, controls: true, injects: true });
+    bufferStatus(buffer, {
+      objects: objects(buffer, rest),
+      names: resourceNames,
+      nowMs: START_MS,
+      allowances: new Map(),
+      controls: true,
+      injects: true,
+    });
   const words = (status: CapacityStatus): readonly string[] =>
     status.conditions.map(({ type, status: is, reason }) => `${type} ${is} ${reason}`);
 

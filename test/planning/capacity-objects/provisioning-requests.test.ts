@@ -253,14 +253,15 @@ describe('what is granted', () => {
 
   it('consumed by all of its pods it is over, by fewer it is not, and after ten minutes it is over all the same', () => {
     const aged = (pods: readonly Pod[], nowMs = START_MS) =>
-      words(statusOverTime(granted, observe({ requests: [granted], pods, nowMs, nodes: 3 }), on));
+      words(statusOverTime(granted, observe({ requests: [granted], pods, nowMs, nodes: 3 }), on, undefined));
     expect(aged([consumer('a-0'), consumer('a-1')])).toContain('BookingExpired True CapacityBookingConsumed');
     expect(aged([consumer('a-0')])).toHaveLength(2);
     expect(aged([], START_MS + 10 * MINUTE)).toContain('BookingExpired True CapacityReservationTimeExpired');
   });
 
   it('a request that is never granted fails after a week, one without its template after a minute, and both are deleted a week later', () => {
-    const age = (request: ProvisioningRequest, nowMs: number) => statusOverTime(request, observe({ requests: [request], nowMs }), on);
+    const age = (request: ProvisioningRequest, nowMs: number) =>
+      statusOverTime(request, observe({ requests: [request], nowMs }), on, undefined);
     const old = aRequest('r');
     expect(age(old, START_MS)).toBe(old.status);
     const failed = age(old, START_MS + 7 * DAY);
@@ -279,7 +280,7 @@ describe('what is granted', () => {
     const of = (request: ProvisioningRequest, templates: CapacityObjects['podTemplates']) => {
       const observation = observe({ requests: [request] });
       const known = { ...observation.cluster.capacity, podTemplates: templates };
-      return words(statusOverTime(request, { ...observation, cluster: { ...observation.cluster, capacity: known } }, on)).at(-1);
+      return words(statusOverTime(request, { ...observation, cluster: { ...observation.cluster, capacity: known } }, on, undefined)).at(-1);
     };
     const held = aRequest('r', { status: said(is('Accepted'), is('Provisioned', START_MS - 2 * MINUTE)) });
     expect(of(held, new Map())).toBe('Failed True FailedToBookCapacity');

@@ -125,7 +125,7 @@ describe('a ProvisioningRequest with a count that no cluster can have', () => {
     const bad = request('bad', { problem, podSets: [] });
     const observation = observe([bad, request('good')]);
     expect(dueRequests(observation, aState(), policy).map(({ ref }) => ref.name)).toEqual(['good']);
-    expect(statusOverTime(bad, observation, policy).conditions).toMatchObject([
+    expect(statusOverTime(bad, observation, policy, undefined).conditions).toMatchObject([
       { type: 'Failed', status: 'True', reason: 'InvalidPodSets', message: 'spec.podSets: a count is 2000000000.' },
     ]);
     expect(eventsOf({ capacity: { requests: [bad] } })).toEqual([

@@ -85,7 +85,7 @@ function stateOf({ broken, asked = [wide] }: World): LoopState {
   const increases: LoopState['increases'] =
     asked.length === 0
       ? new Map<typeof G, readonly AcceptedIncrease[]>()
-      : rememberAccepted(new Map(), { group: G, nodes: 1, pods: asked, expectedByMs: START_MS }, START_MS);
+      : rememberAccepted(new Map(), { group: G, nodes: 1, pods: asked, expectedByMs: START_MS, started: 0, followed: undefined }, START_MS);
   return aState({ increases, knowsAccepted: true, ...(broken === undefined ? {} : { broken: new Map([[G, broken]]) }) });
 }
 

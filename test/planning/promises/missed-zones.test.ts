@@ -59,10 +59,9 @@ function check({ arrivals, at = 120, pods = [pinned], held, group = {}, requeste
 }
 
 function acceptedFor(pods: readonly Pod[], again: number | undefined): ReadonlyMap<typeof G, readonly AcceptedIncrease[]> {
-  const first = rememberAccepted(new Map(), { group: G, nodes: 1, pods, expectedByMs: START_MS }, START_MS);
-  return again === undefined
-    ? first
-    : rememberAccepted(first, { group: G, nodes: 1, pods, expectedByMs: START_MS }, START_MS + again * SECOND);
+  const increase = { group: G, nodes: 1, started: 0, pods, expectedByMs: START_MS, followed: undefined };
+  const first = rememberAccepted(new Map(), increase, START_MS);
+  return again === undefined ? first : rememberAccepted(first, increase, START_MS + again * SECOND);
 }
 
 const missedZones = (world: World): readonly string[] | undefined => check(world).found?.difference.zones?.missing;

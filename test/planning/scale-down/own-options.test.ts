@@ -139,7 +139,16 @@ describe("a group's own backoff", () => {
       const group = withOptions('p', 1, options);
       state = failIncrease(
         state,
-        { groupId: group.id, group, detail: { kind: 'unavailable', effect: 'unknown' }, cause: 'x', message: '', atMs },
+        {
+          groupId: group.id,
+          group,
+          detail: { kind: 'unavailable', effect: 'unknown' },
+          cause: 'x',
+          message: '',
+          atMs,
+          correlationId: undefined,
+          waitMs: 0,
+        },
         policy,
       );
       const { durationMs = 0, untilMs = 0 } = state.backoffs.get(group.id) ?? {};

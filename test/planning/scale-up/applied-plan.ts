@@ -35,7 +35,7 @@ export function afterPlan(world: World, plan: ScaleUpPlan, applied: Applied): Wo
   const state = plan.increases.reduce((next, increase) => {
     const outcome = { kind: 'accepted', group: increase.group, target: increase.to } as const;
     const group = world.groups.find(({ id }) => id === increase.group);
-    return reduceIncrease(next, group === undefined ? { increase, outcome } : { increase, outcome, group }, nowMs, policy);
+    return reduceIncrease(next, { increase, outcome, group, followed: undefined }, nowMs, policy);
   }, before);
   const later = nowMs + (applied.afterMs ?? 10_000);
   const next: World = { ...world, nowMs: later, loopId: (world.loopId ?? 1) + 1 };

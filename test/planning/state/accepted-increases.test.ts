@@ -40,7 +40,7 @@ function grow(
   const increase = { group: G, from, to, version: '"1"', pods, cause: 'pods' as const };
   return reduceIncrease(
     state,
-    { increase, outcome: { kind: 'accepted', group: G, target: to }, group: groupOf(from) },
+    { increase, outcome: { kind: 'accepted', group: G, target: to }, group: groupOf(from), followed: undefined },
     START_MS + afterMs,
     policy,
   );
@@ -140,7 +140,7 @@ describe('accepted increases', () => {
   ])('say how long new nodes and starts take, if they were %s', (_what, started, byCloud, expected) => {
     const increase = { group: G, from: 0, to: 2, version: '"1"', pods: [], cause: 'pods' as const };
     const outcome = { kind: 'accepted', group: G, target: 2, started } as const;
-    const asked = reduceIncrease(START, { increase, outcome, group: groupOf(0) }, START_MS, policy);
+    const asked = reduceIncrease(START, { increase, outcome, group: groupOf(0), followed: undefined }, START_MS, policy);
     const nodes = [joined(0, MINUTE), joined(1, MINUTE)];
     const instances = nodes.map(({ name }, at) => anInstance({ node: name, startedAtMs: at < byCloud ? START_MS + SECOND : START_MS - 1 }));
     const { readyTimes, startTimes } = look(asked, 2 * MINUTE, { target: 2, nodes, group: { instances } });

@@ -67,7 +67,7 @@ function documentedRows(): readonly Row[] {
 function refused(state: LoopState, group: typeof A, detail: ErrorKind, atMs: number): LoopState {
   const outcome = { kind: 'failed', group, error: new AutoscalerError(detail, 'Azure says why.') } as const;
   const increase = { group, from: 1, to: 2, version: '"1"', pods: [], cause: 'pods' } as const;
-  return reduceIncrease(state, { increase, outcome, group: aGroup({ id: group, target: 1 }) }, atMs, aPolicy());
+  return reduceIncrease(state, { increase, outcome, group: aGroup({ id: group, target: 1 }), followed: undefined }, atMs, aPolicy());
 }
 
 /** How long the group backs off after each of six refusals, each right after the end of the last backoff. */

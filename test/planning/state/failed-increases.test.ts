@@ -88,7 +88,16 @@ describe('a refused capacity write', () => {
     expect([secondsOf(both, A), secondsOf(both, B)]).toEqual([150, 90]);
     const after = withAccepted(both, A);
     expect([after.has(A), secondsOf(after, B)]).toEqual([false, 30]);
-    const failure = { groupId: A, group: undefined, detail: UNAVAILABLE, cause: 'timeout', message: 'Too late.', atMs: 0 };
+    const failure = {
+      groupId: A,
+      group: undefined,
+      detail: UNAVAILABLE,
+      cause: 'timeout',
+      message: 'Too late.',
+      atMs: 0,
+      correlationId: undefined,
+      waitMs: 0,
+    };
     const late = failIncrease(aState(), failure, policy).backoffs;
     expect(withAccepted(late, A)).toBe(late);
   });

@@ -80,7 +80,7 @@ class Pool {
     if (!byUs) return;
     const increase = { group: G, from, to: from + 1, version: '"1"', pods: [], cause: 'pods' as const };
     const outcome = { kind: 'accepted' as const, group: G, target: from + 1 };
-    this.state = reduceIncrease(this.state, { increase, outcome }, this.nowMs, POLICY);
+    this.state = reduceIncrease(this.state, { increase, outcome, group: undefined, followed: undefined }, this.nowMs, POLICY);
   }
 
   /** Azure reports that the last increase failed, and removes its instance. */

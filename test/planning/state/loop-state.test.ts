@@ -40,6 +40,8 @@ const failure = (detail: ErrorKind, atMs = START_MS, code = 'AllocationFailed'):
 const grow = (from: number, to: number) => ({
   increase: { group: G, from, to, version: '"1"', pods: [], cause: 'pods' as const },
   outcome: { kind: 'accepted' as const, group: G, target: to },
+  group: undefined,
+  followed: undefined,
 });
 const NO_STOCK: ErrorKind = { kind: 'out-of-capacity', scope: {} };
 
@@ -47,7 +49,16 @@ describe('backoff', () => {
   it('5 min, 5 min again while resting, then doubled up to 30 min, forgotten after 3 h', () => {
     const fail = (known: Backoff | undefined, atMs: number): Backoff => {
       const state = aState({ backoffs: new Map(known === undefined ? [] : [[G, known]]) });
-      const failure = { groupId: G, group: undefined, detail: NO_STOCK, cause: 'x', message: '', atMs };
+      const failure = {
+        groupId: G,
+        group: undefined,
+        detail: NO_STOCK,
+        cause: 'x',
+        message: '',
+        atMs,
+        correlationId: undefined,
+        waitMs: 0,
+      };
       const backoff = failIncrease(state, failure, policy).backoffs.get(G);
       if (backoff === undefined) throw new Error('The group does not back off.');
       return backoff;
@@ -97,12 +108,7 @@ describe('backoff', () => {
   it('a write that fails at once leaves what was asked for before it awaited', () => {
     const asked = reduceIncrease(seen(START, 1, 1), grow(1, 3), START_MS, policy);
     const error = new AutoscalerError({ kind: 'out-of-capacity', scope: {} }, 'none');
-    const after = reduceIncrease(
-      asked,
-      { increase: grow(3, 5).increase, outcome: { kind: 'failed', group: G, error } },
-      START_MS + MINUTE,
-      policy,
-    );
+    const after = reduceIncrease(asked, { ...grow(3, 5), outcome: { kind: 'failed', group: G, error } }, START_MS + MINUTE, policy);
     expect([after.increases, after.backoffs.size]).toEqual([asked.increases, 1]);
   });
 
@@ -138,7 +144,7 @@ describe('backoff', () => {
       !(detail.kind === 'quota' && detail.counted === true) && !(detail.kind === 'unavailable' && detail.effect === 'unknown');
     const isScarce = detail.kind === 'out-of-capacity' || (detail.kind === 'quota' && detail.counted !== true);
     const outcome = { kind: 'failed', group: G, error: new AutoscalerError(detail, 'no') } as const;
-    const after = reduceIncrease(START, { increase: grow(1, 2).increase, outcome, group: group(1) }, START_MS, policy);
+    const after = reduceIncrease(START, { ...grow(1, 2), outcome, group: group(1) }, START_MS, policy);
     expect(after.backoffs.has(G)).toBe(isRefused);
     expect(after.stockouts).toHaveLength(isScarce ? 1 : 0);
   });
@@ -147,7 +153,7 @@ describe('backoff', () => {
     { kind: 'conflict', group: G, observed: 4 },
     { kind: 'refused', group: G, reason: 'unknown size' },
   ] as const)('a $kind changes nothing', (outcome) => {
-    expect(reduceIncrease(START, { increase: grow(1, 2).increase, outcome }, START_MS, policy)).toBe(START);
+    expect(reduceIncrease(START, { ...grow(1, 2), outcome }, START_MS, policy)).toBe(START);
   });
 });
 

@@ -13,7 +13,6 @@ import type { Observation } from '../../../domain/observation.ts';
 import type { Policy } from '../../../domain/policy.ts';
 import { CPU, MEMORY, PODS, type ResourceNames, type Resources } from '../../../domain/resources.ts';
 import type { Taint, Toleration } from '../../../domain/taints.ts';
-import { defined } from '../../../lib/defined.ts';
 import { type ReadyBuffer, readyBuffers } from '../../capacity-objects/buffer-pods.ts';
 import { membershipFacts } from '../../facts/instance-facts.ts';
 import { HEADROOM, headroomUid } from '../../state/assumed-pods.ts';
@@ -45,12 +44,15 @@ export interface HeadroomDemand {
     | {
         readonly shape: PodShape;
         readonly count: number;
-        /** The name of the pod that copies look like. If absent, they look like the template of their workload. */
-        readonly like?: string;
-        readonly notAdmitted?: string;
+        /** The name of the pod that copies look like. If undefined, they look like the template of their workload. */
+        readonly like: string | undefined;
+        readonly notAdmitted: string | undefined;
       }
     | { readonly problem: string };
 }
+
+/** Neither the shape of another pod nor one that a dry run refused. */
+const AS_WRITTEN = { like: undefined, notAdmitted: undefined };
 
 export interface HeadroomInput {
   readonly observation: Pick<Observation, 'cluster' | 'cloud'>;
@@ -131,7 +133,7 @@ function wholeNodes(
   const { free } = makeTemplate(group, template, input.observation.cluster, new Set());
   const requests = nodeSized(free, input.names);
   if ((requests[CPU] ?? 0) <= 0 || (requests[MEMORY] ?? 0) <= 0) return { problem: 'daemon pods fill a new node of the pool' };
-  return { shape: shapeOf(requests, only), count: nodes };
+  return { ...AS_WRITTEN, shape: shapeOf(requests, only), count: nodes };
 }
 
 /** Most of the CPU and memory that pods may use, and every device. */
@@ -153,7 +155,7 @@ function pieces({ pieces: count, ...all }: Amounts & { readonly pieces: number }
   requests[CPU] = Math.ceil(all.cpuMillis / Math.max(1, count));
   requests[MEMORY] = Math.ceil(all.memoryBytes / Math.max(1, count));
   requests[PODS] = 1;
-  return { shape: shapeOf(requests, only), count: all.cpuMillis + all.memoryBytes === 0 ? 0 : count };
+  return { ...AS_WRITTEN, shape: shapeOf(requests, only), count: all.cpuMillis + all.memoryBytes === 0 ? 0 : count };
 }
 
 /** Of what pods request on the nodes of the group, or of all groups; without pods that every node of a kind has. */
@@ -199,18 +201,18 @@ function copies(
   }
   const { shape, like, notAdmitted } = copied(workload, { observation, policy });
   if (isExpendable({ shape }, policy.scaleUp)) return { problem: 'its pods have a priority for which no node is added' };
-  return { shape: only === undefined ? shape : pinnedTo(shape, only.labels), count, ...defined({ like, notAdmitted }) };
+  return { shape: only === undefined ? shape : pinnedTo(shape, only.labels), count, like, notAdmitted };
 }
 
 /** What a pod of the workload looks like: as a dry run shows it, else as its newest pod does, else as its template is written. */
 function copied(
   workload: ScalableWorkload,
   { observation, policy }: Pick<HeadroomInput, 'observation' | 'policy'>,
-): { readonly shape: PodShape; readonly like?: string; readonly notAdmitted?: string } {
+): { readonly shape: PodShape; readonly like: string | undefined; readonly notAdmitted: string | undefined } {
   const { shape, notAdmitted, admitted } = workload;
-  if (policy.capacity.podDryRun && admitted) return { shape };
+  if (policy.capacity.podDryRun && admitted) return { ...AS_WRITTEN, shape };
   const newest = newestPodOf(workload, observation.cluster);
-  return newest === undefined ? { shape, ...defined({ notAdmitted }) } : { shape: newest.shape, like: newest.name };
+  return newest === undefined ? { ...AS_WRITTEN, shape, notAdmitted } : { ...AS_WRITTEN, shape: newest.shape, like: newest.name };
 }
 
 function findWorkload(of: WorkloadName, { scalables }: CapacityObjects): ScalableWorkload | undefined {
@@ -256,13 +258,9 @@ function bufferOf({ uid, group, amount, room }: HeadroomDemand): readonly ReadyB
   // Pods of a workload obey rules of their namespace.
   const namespace = amount.kind === 'copies' ? amount.of.namespace : '';
   const ref = { kind: HEADROOM, namespace, name, uid };
-  const buffer = {
-    ref,
-    podName: `${name.replaceAll(' ', '-')}-${uid.slice(uid.lastIndexOf('/') + 1)}`,
-    shape: room.shape,
-    replicas: room.count,
-  };
-  return [amount.kind === 'copies' ? { ...buffer, workload: workloadKey(amount.of) } : buffer];
+  const podName = `${name.replaceAll(' ', '-')}-${uid.slice(uid.lastIndexOf('/') + 1)}`;
+  const workload = amount.kind === 'copies' ? workloadKey(amount.of) : undefined;
+  return [{ ref, podName, shape: room.shape, replicas: room.count, workload }];
 }
 
 function heldCopies(buffers: readonly ReadyBuffer[]): Map<string, number> {

@@ -41,6 +41,6 @@ export function missingDevices(
   const list = index.listDevices(pools);
   const inUse = noDevicesInUse(list);
   takeDevices(list, inUse, takenById(taken, list), 1);
-  const input = { index, claims, list, inUse };
+  const input = { index, claims, list, inUse, incomplete: [] };
   return allocateDevices(input) === undefined ? describeShortfall(input) : undefined;
 }

@@ -4,7 +4,7 @@
  */
 import type { NodeGroupId } from '../../../domain/ids.ts';
 import type { Labels } from '../../../domain/labels.ts';
-import { DEFAULT_DIFFERENCE_RATIOS, type DifferenceRatios, type ScaleUpPolicy } from '../../../domain/policy.ts';
+import type { DifferenceRatios, ScaleUpPolicy } from '../../../domain/policy.ts';
 import { MEMORY, type Resources } from '../../../domain/resources.ts';
 import type { GroupTemplate } from './template-node.ts';
 
@@ -33,12 +33,12 @@ export interface SimilarityRules {
   /** Labels that may differ beside those of the place. */
   readonly ignoredLabels: readonly string[];
   /** If not empty, only these labels are compared: groups are similar if all of them have these labels with equal values. */
-  readonly labels?: readonly string[];
-  /** The allowed differences of resources. If absent, {@link DEFAULT_DIFFERENCE_RATIOS}. */
-  readonly ratios?: DifferenceRatios;
+  readonly labels: readonly string[];
+  /** The allowed differences of resources. */
+  readonly ratios: DifferenceRatios;
 }
 
-/** The rules of the policy, with the defaults for what it does not set. */
+/** The rules of the policy. */
 export function similarityRulesOf({ balancingIgnoreLabels, balancingLabels, differenceRatios }: ScaleUpPolicy): SimilarityRules {
   return {
     ignoredLabels: balancingIgnoreLabels,
@@ -49,7 +49,7 @@ export function similarityRulesOf({ balancingIgnoreLabels, balancingLabels, diff
 
 /** As in the Cluster Autoscaler, `--balancing-label` replaces all other rules. */
 export function areSimilar(left: GroupTemplate, right: GroupTemplate, rules: SimilarityRules): boolean {
-  const { ignoredLabels, labels = [], ratios = DEFAULT_DIFFERENCE_RATIOS } = rules;
+  const { ignoredLabels, labels, ratios } = rules;
   if (labels.length > 0) return labels.every((label) => shareLabel(left.template.labels, right.template.labels, label));
   const ignored = new Set([...PLACE_LABELS, ...ignoredLabels]);
   return (

@@ -10,7 +10,6 @@ import type { ClusterSnapshot } from '../../../scheduling/snapshot/cluster-snaps
 import type { EquivalenceGroup } from '../pods/equivalence-groups.ts';
 import { agreeOnLabels, areSimilar, type SimilarityRules } from './similar-groups.ts';
 import type { GroupTemplate } from './template-node.ts';
-import { defined } from '../../../lib/defined.ts';
 
 const HOSTNAME = 'kubernetes.io/hostname';
 const ZONE = 'topology.kubernetes.io/zone';
@@ -87,12 +86,14 @@ export function removePlaceholderNodes(snapshot: ClusterSnapshot, names: readonl
  * labels than a live node, so its zone would never be a sibling of zones with nodes. `--balancing-label` does not count here:
  * such labels may join groups of different sizes.
  */
-function areSiblings(left: GroupTemplate, right: GroupTemplate, { ignoredLabels, ratios }: SimilarityRules): boolean {
-  if (areSimilar(left, right, { ignoredLabels, ...defined({ ratios }) })) return true;
+function areSiblings(left: GroupTemplate, right: GroupTemplate, rules: SimilarityRules): boolean {
+  if (areSimilar(left, right, { ...rules, labels: [] })) return true;
   const { vmSize, priority } = left.group;
   const areEqual = vmSize.toLowerCase() === right.group.vmSize.toLowerCase() && priority === right.group.priority;
   return (
-    areEqual && left.template.source !== right.template.source && agreeOnLabels(left.template.labels, right.template.labels, ignoredLabels)
+    areEqual &&
+    left.template.source !== right.template.source &&
+    agreeOnLabels(left.template.labels, right.template.labels, rules.ignoredLabels)
   );
 }
 

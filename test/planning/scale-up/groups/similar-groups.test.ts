@@ -21,6 +21,9 @@ const zonal = (id: string, zone: string, part: Parameters<typeof aGroup>[0] = {}
 const balanced = (world: World) => growth(planFor({ ...world, policy: { balanceSimilarGroups: true, ...world.policy } }));
 type PolicyPart = NonNullable<World['policy']>;
 
+const USUAL = { memory: 0.015, allocatable: 0.05, free: 0.05 };
+const RULES = { ignoredLabels: [], labels: [], ratios: USUAL };
+
 describe('levelling out', () => {
   it.each([
     ['BL01', [1, 3], [9, 9], 4, [4, 4]],
@@ -48,8 +51,8 @@ describe('similar groups', () => {
     ['another label that is ignored', template({ labels: { team: 'b' } }), true, ['team']],
   ])('%s', (_, other, similar, ignored = []) => {
     const made = (id: string, given: NodeTemplate) => makeTemplate(aGroup({ id, template: given }), given, { daemonSets: [] }, new Set());
-    expect(areSimilar(made('a', plain), made('b', other), { ignoredLabels: ignored })).toBe(similar);
-    expect(areSimilar(made('b', other), made('a', plain), { ignoredLabels: ignored })).toBe(similar);
+    expect(areSimilar(made('a', plain), made('b', other), { ...RULES, ignoredLabels: ignored })).toBe(similar);
+    expect(areSimilar(made('b', other), made('a', plain), { ...RULES, ignoredLabels: ignored })).toBe(similar);
   });
 
   it.each([
@@ -60,12 +63,11 @@ describe('similar groups', () => {
     const made = (id: string, given: NodeTemplate) => makeTemplate(aGroup({ id, template: given }), given, { daemonSets: [] }, new Set());
     const left = made('a', template({ labels: { team: 'a', tier: 'x' } }));
     const right = made('b', template({ cpu: '64', labels: { ...labels, other: 'yes' } }));
-    const likeness = { ignoredLabels: ['tier'], labels: ['team', 'tier'] };
+    const likeness = { ...RULES, ignoredLabels: ['tier'], labels: ['team', 'tier'] };
     expect(areSimilar(left, right, likeness)).toBe(similar);
     expect(areSimilar(right, left, likeness)).toBe(similar);
   });
 
-  const USUAL = { memory: 0.015, allocatable: 0.05, free: 0.05 };
   it.each<[string, Partial<typeof USUAL>, Record<string, number>, boolean]>([
     ['2 % less memory where 2 % is allowed', { memory: 0.02 }, { capacity: 0.98 }, true],
     ['2.1 % less memory where 2 % is allowed', { memory: 0.02 }, { capacity: 0.979 }, false],
@@ -92,7 +94,7 @@ describe('similar groups', () => {
       },
       free: part(made.free, shares['free']),
     };
-    const likeness = { ignoredLabels: [], ratios: { ...USUAL, ...ratios } };
+    const likeness = { ...RULES, ratios: { ...USUAL, ...ratios } };
     expect(areSimilar(made, other, likeness)).toBe(similar);
     expect(areSimilar(other, made, likeness)).toBe(similar);
   });
@@ -103,7 +105,7 @@ describe('similar groups', () => {
       makeTemplate(aGroup(), plain, { daemonSets: [] }, new Set()),
     ];
     const less = right.free.map((amount, index) => (index === 0 ? amount * 0.9 : amount));
-    expect(areSimilar(left, { ...right, free: less }, { ignoredLabels: [] })).toBe(false);
+    expect(areSimilar(left, { ...right, free: less }, RULES)).toBe(false);
   });
 });
 

@@ -95,7 +95,8 @@ describe('a group grows by so many nodes within a minute', () => {
               policy: { maxNodesPerGroupPerMinute: most },
             });
             for (const increase of plan.increases) {
-              state = reduceIncrease(state, { increase, outcome: { kind: 'accepted', group: A, target: increase.to } }, nowMs, policy);
+              const outcome = { kind: 'accepted', group: A, target: increase.to } as const;
+              state = reduceIncrease(state, { increase, outcome, group: undefined, followed: undefined }, nowMs, policy);
               wrote.push({ atMs: nowMs, nodes: increase.to - increase.from });
               target = increase.to;
             }

@@ -90,7 +90,12 @@ class World {
     const pods = Array.from({ length: nodes }, () => aPod({ cpu: '3', createdAtMs: this.nowMs }));
     const increase = { group, from, to: from + nodes, version: '"1"', pods, cause: 'pods' as const };
     const record = { increase, outcome: { kind: 'accepted', group, target: from + nodes } as const, atMs: this.nowMs };
-    this.state = reduceIncrease(this.state, { ...record, followed: followedSince(record, this.#loop) }, this.nowMs, POLICY);
+    this.state = reduceIncrease(
+      this.state,
+      { ...record, group: undefined, followed: followedSince(record, this.#loop) },
+      this.nowMs,
+      POLICY,
+    );
     this.asked = [...this.asked, { group, nodes, atMs: this.nowMs }];
     this.pods = [...this.pods, ...pods];
     this.targets.set(group, from + nodes);

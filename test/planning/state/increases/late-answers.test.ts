@@ -31,7 +31,7 @@ const BEFORE = aState({
 });
 
 const sent = (before: LoopState = BEFORE): LoopState =>
-  reduceIncrease(before, { ...SENT, followed: followedSince(SENT, 7) }, START_MS, policy);
+  reduceIncrease(before, { ...SENT, group: undefined, followed: followedSince(SENT, 7) }, START_MS, policy);
 
 function answered(outcome: AnsweredIncrease, state: LoopState = sent(), change: Partial<AnsweredRecord> = {}): LoopState {
   const record = { ...SENT, outcome, atMs: ANSWERED_MS, sentAtMs: SENT.atMs, loopId: 7, startedAtMs: START_MS, ...change };
@@ -81,7 +81,7 @@ describe('the late answer to an increase', () => {
 
   it('takes back neither another increase of the group nor a later time', () => {
     const other = { ...SENT, outcome: accepted, atMs: START_MS + 5_000 };
-    const later = reduceIncrease(sent(), { ...other, followed: followedSince(other, 8) }, START_MS + 4_000, policy);
+    const later = reduceIncrease(sent(), { ...other, group: undefined, followed: followedSince(other, 8) }, START_MS + 4_000, policy);
     const now = answered(conflict, later);
     expect(now.increases.get(G)?.map(({ followed }) => followed?.id)).toEqual([followedSince(other, 8)?.id]);
     expect(now.lastScaleUpMs).toBe(START_MS + 4_000);
