@@ -61,9 +61,9 @@ export type RemovalOutcome =
       /** 0 to 1. */
       readonly utilization: number;
       /** Its removal was planned as that of an empty node. */
-      readonly empty?: true;
-      /** Why, if budgets of removals count it. */
-      readonly budgeted?: RemovalCause;
+      readonly empty: boolean;
+      /** Why, if budgets of removals count it; else undefined. */
+      readonly budgeted: RemovalCause | undefined;
       readonly atMs: number;
     }
   /** Azure accepted the deletion, or the node was gone already. The node disappears later. */
@@ -75,7 +75,7 @@ export type RemovalOutcome =
       /** Whether pods had to move. */
       readonly drained: boolean;
       /** Azure reimages the instance, and the node comes back. */
-      readonly reimaged?: true;
+      readonly reimaged: boolean;
       readonly atMs: number;
     }
   /** Nothing was deleted, and changes were undone. The node is not tried again before `retryAtMs`. */
@@ -86,7 +86,7 @@ export type RemovalOutcome =
       readonly step: RemovalStep;
       readonly message: string;
       /** A check of the group refused: that says nothing about removals in other groups. */
-      readonly ofGroup?: true;
+      readonly ofGroup: boolean;
       readonly atMs: number;
       readonly retryAtMs: number;
     }

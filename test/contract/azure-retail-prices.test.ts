@@ -237,7 +237,7 @@ describe('the public price list', () => {
       ['of an unknown kind', { readAtMs: START_MS, perHour: { free: 1 } }, 'one of its prices is not valid'],
     ])('a published price %s is ignored, and the size is read from Azure', async (_, lie, reason) => {
       const server = new MemoryTextServer(() => START_MS);
-      server.put({ epoch: 7, text: published({ standard_d4s_v5: lie }) });
+      server.put({ epoch: 7, text: published({ standard_d4s_v5: lie }), by: undefined });
       const { run, view, asked, lines } = await prepared({ share: server.of('one') });
       await run();
       expect(asked()).toBe(1);

@@ -1,5 +1,6 @@
 /** Usages that the clusters of a subscription share: one of them asks Azure, and no number of another decides. */
 import { describe, expect, it } from 'vitest';
+import { NOTHING_SHARED } from '../../src/domain/ports/shared-text.ts';
 import { writeUsageText } from '../../src/azure/sizes/usage-list.ts';
 import { rig, USER_POOL, type Rig } from '../azure/rig.ts';
 import { SUBSCRIPTION } from '../azure/scripted-arm.ts';
@@ -15,7 +16,7 @@ let nowMs = START_MS;
 async function clusters(count: number, server: MemoryTextServer): Promise<readonly Rig[]> {
   const made: Rig[] = [];
   for (let at = 0; at < count; at++) {
-    const one = await rig({}, { sharedTexts: { usage: server.of(`cluster-${at}`) } });
+    const one = await rig({}, { sharedTexts: { ...NOTHING_SHARED, usage: server.of(`cluster-${at}`) } });
     one.arm.addSet(USER_POOL, 3);
     one.arm.usages = [[FAMILY, 20, 100]];
     made.push(one);
@@ -51,12 +52,13 @@ describe('usages that clusters share', () => {
   it.each([
     ['away', (server: MemoryTextServer) => (server.isAway = true)],
     ['wiped', (server: MemoryTextServer) => server.put(undefined)],
-    ['full of nonsense', (server: MemoryTextServer) => server.put({ epoch: 3, text: '{"schema":1}' })],
+    ['full of nonsense', (server: MemoryTextServer) => server.put({ epoch: 3, text: '{"schema":1}', by: undefined })],
     [
       'full of another region',
       (server: MemoryTextServer) =>
         server.put({
           epoch: 3,
+          by: undefined,
           text: writeUsageText({ atMs: START_MS, rows: [{ name: FAMILY, used: 0, limit: 9 }] }, { subscriptionId: 'x', location: 'mars' }),
         }),
     ],

@@ -1,6 +1,6 @@
 /** What the list of VM sizes does to groups: whole or not at all, without rebuilding what it did not change. */
 import { describe, expect, it } from 'vitest';
-import type { SharedText } from '../../src/domain/ports/shared-text.ts';
+import { NOTHING_SHARED, type SharedText } from '../../src/domain/ports/shared-text.ts';
 import { buildCatalog } from '../../src/azure/sizes/sku-catalog.ts';
 import { writeCatalog } from '../../src/azure/sizes/sku-text.ts';
 import { nodeGroupId } from '../../src/domain/ids.ts';
@@ -149,7 +149,7 @@ describe('azure: the sizes of the region', () => {
     const catalog = buildCatalog([size('Standard_D4s_v5', '4')], 'westeurope', START_MS - 86_400_000);
     const text = writeCatalog(catalog, scope).replace('{', `{"scaleSets":[{"name":"${USER_POOL}","capacity":9}],`);
     const skus: SharedText = {
-      latest: () => Promise.resolve({ epoch: 1, text }),
+      latest: () => Promise.resolve({ epoch: 1, text, by: undefined }),
       claim: () => Promise.resolve(true),
       release: () => Promise.resolve(),
       publish: () => Promise.resolve(true),
@@ -161,7 +161,7 @@ describe('azure: the sizes of the region', () => {
           { name: 'away', min: 0, max: 9 },
         ],
       },
-      { sharedTexts: { skus } },
+      { sharedTexts: { ...NOTHING_SHARED, skus } },
     );
     r.arm.addSet(USER_POOL, 1);
     listSizes(r, () => refusal(503, 'ServiceUnavailable', 'later'));
@@ -177,8 +177,13 @@ describe('azure: the sizes of the region', () => {
     const scope = { subscriptionId: SUBSCRIPTION, location: 'westeurope' };
     const text = writeCatalog(buildCatalog([size('Standard_D4s_v5', '4')], 'westeurope', START_MS - 1_000), scope);
     const never = (): Promise<never> => Promise.reject(new Error('not needed'));
-    const skus: SharedText = { latest: () => Promise.resolve({ epoch: 1, text }), claim: never, release: never, publish: never };
-    const r = await prepared({}, { sharedTexts: { skus } });
+    const skus: SharedText = {
+      latest: () => Promise.resolve({ epoch: 1, text, by: undefined }),
+      claim: never,
+      release: never,
+      publish: never,
+    };
+    const r = await prepared({}, { sharedTexts: { ...NOTHING_SHARED, skus } });
     r.arm.addSet(USER_POOL, 0);
     await r.azure.start(r.signal);
     expect(r.arm.sent('GET', '/skus')).toEqual([]);

@@ -12,9 +12,11 @@ const REMOVAL = { group: nodeGroupId('g'), node: 'g-0', instance: keyOf('g-0') }
 
 /** What is remembered of a removal that began at the start, so many minutes later. Its deletion was accepted `sentAfter` minutes after the start. */
 function remembered(state: InstanceState, minutes: number, sentAfter: number | undefined): boolean {
-  const begun = { ...REMOVAL, kind: 'started', pods: [], utilization: 0, atMs: START_MS } as const;
+  const begun = { ...REMOVAL, kind: 'started', pods: [], utilization: 0, empty: false, budgeted: undefined, atMs: START_MS } as const;
   const sent =
-    sentAfter === undefined ? [] : [{ ...REMOVAL, kind: 'deleted', drained: true, atMs: START_MS + sentAfter * MINUTE } as const];
+    sentAfter === undefined
+      ? []
+      : [{ ...REMOVAL, kind: 'deleted', drained: true, reimaged: false, atMs: START_MS + sentAfter * MINUTE } as const];
   const { deleting } = reduceRemovals(aState(), [begun, ...sent], START_MS);
   const group = { ...aGroup({ id: 'g', target: 1 }), instances: [anInstance({ node: 'g-0', state })] };
   const cluster = aCluster({ nodes: [aNode({ name: 'g-0' })] });

@@ -41,7 +41,7 @@ import { maintenanceAgent } from '../agents/maintenance-agent.ts';
 import { maintenanceUseOf } from '../groups/maintenance-use.ts';
 import { MaintenanceReadings } from './maintenance-readings.ts';
 import { ReservedCapacities } from './reserved-capacity.ts';
-import type { SharedTexts } from '../../domain/ports/shared-text.ts';
+import { NOTHING_SHARED, type SharedTexts } from '../../domain/ports/shared-text.ts';
 import type { SkuCatalog } from '../sizes/sku-catalog.ts';
 import { SizeKnowledge } from '../sizes/size-knowledge.ts';
 import {
@@ -166,7 +166,7 @@ export class AzureInventory {
     this.prices = createRetailPrices(deps, () =>
       [...known.groups()].flatMap((group) => [facts.skuOf(group)?.name, facts.stoppedDiskOf(group)].filter((name) => name !== undefined)),
     );
-    this.#addAgents(deps.shared ?? {});
+    this.#addAgents(deps.shared ?? NOTHING_SHARED);
     scheduler.select(options.agents);
     this.#followTables();
   }

@@ -76,7 +76,7 @@ export function skuFolder({ folder, scope, identity }: SkuFolderOptions): Shared
     latest: async () => {
       for (const epoch of await epochs('json')) {
         try {
-          return { epoch, text: await readFile(nameOf(epoch, 'json'), 'utf8') };
+          return { epoch, text: await readFile(nameOf(epoch, 'json'), 'utf8'), by: undefined };
         } catch (error) {
           // Deleted by a process that published a newer epoch. The next read finds that one.
           if (!hasCode(error, 'ENOENT')) throw error;

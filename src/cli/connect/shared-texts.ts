@@ -3,7 +3,7 @@ import type { CatalogKey } from '../../azure/sizes/sku-text.ts';
 import type { Config } from '../../config/types/config.ts';
 import type { SharedClusters, SharingCluster } from '../../domain/ports/shared-clusters.ts';
 import { HINT_KINDS, type Hint, type SharedHints } from '../../domain/ports/shared-hints.ts';
-import type { SharedTexts } from '../../domain/ports/shared-text.ts';
+import { NOTHING_SHARED, type SharedTexts } from '../../domain/ports/shared-text.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
@@ -48,7 +48,7 @@ interface Sharing {
 
 /** Nothing is shared. */
 export const NO_STORE: ConnectedStore = {
-  texts: {},
+  texts: NOTHING_SHARED,
   hints: undefined,
   clusters: undefined,
   trouble: () => undefined,

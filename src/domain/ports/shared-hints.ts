@@ -26,7 +26,7 @@ export interface Hint {
   readonly atMs: number;
   readonly untilMs: number;
   /** Of kind `remaining` only. */
-  readonly count?: HintCount | undefined;
+  readonly count: HintCount | undefined;
 }
 
 export interface SharedHints {

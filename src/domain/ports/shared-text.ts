@@ -18,12 +18,15 @@ export interface PublishedText {
   readonly epoch: number;
   readonly text: string;
   /** The other process that read it from Azure, as it calls itself. undefined: this one, or the place does not record it. */
-  readonly by?: string | undefined;
+  readonly by: string | undefined;
 }
 
-/** What processes of one subscription share. If one is absent, this process reads that for itself. */
+/** What processes of one subscription share. If one is undefined, this process reads that for itself. */
 export interface SharedTexts {
-  readonly skus?: SharedText | undefined;
-  readonly usage?: SharedText | undefined;
-  readonly prices?: SharedText | undefined;
+  readonly skus: SharedText | undefined;
+  readonly usage: SharedText | undefined;
+  readonly prices: SharedText | undefined;
 }
+
+/** Each process reads for itself. */
+export const NOTHING_SHARED: SharedTexts = { skus: undefined, usage: undefined, prices: undefined };

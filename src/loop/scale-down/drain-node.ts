@@ -241,12 +241,12 @@ function removalDone(
 ): RemovalOutcome {
   const { group, node, instance, cause } = removal;
   const subject = { kind: 'Node', name: node, uid: progress.uid ?? '' } as const;
-  const outcome = { kind: 'deleted', group, node, instance, drained: removal.pods.length > 0, atMs: deps.clock.now() } as const;
+  const outcome = { kind: 'deleted', group, node, instance, drained: removal.pods.length > 0, reimaged, atMs: deps.clock.now() } as const;
   if (reimaged) {
     const message = `Azure is reimaging the instance of this sick node (${removal.condition ?? cause}); its pods were moved`;
     deps.log.info({ node, nodeGroup: group, cause, pods: removal.pods.length }, 'Reimage of the instance of a sick node accepted');
     deps.events.record({ subject, type: 'Normal', reason: 'NodeReimaged', message });
-    return { ...outcome, reimaged };
+    return outcome;
   }
   deps.metrics.scaleDown.nodes.inc({ node_group: group, cause });
   deps.log.info({ node, nodeGroup: group, cause, pods: removal.pods.length }, 'Node deletion accepted');
@@ -285,13 +285,10 @@ async function removalFailed(
       ? (deps.whole?.cancelReason ?? 'the autoscaler is shutting down')
       : error.message;
   reportFailure(removal, progress, { step, message, deps });
+  const ofGroup = error instanceof RemovalStopped && error.ofGroup;
   const atMs = deps.clock.now();
   const retryAtMs = backsOff(error, step) ? atMs + deps.policy.scaleDown.recheckUnremovableAfterMs : atMs;
-  return { kind: 'undone', group, node, step, message, ...scopeOf(error), atMs, retryAtMs };
-}
-
-function scopeOf(error: Error): { readonly ofGroup?: true } {
-  return error instanceof RemovalStopped && error.ofGroup ? { ofGroup: true } : {};
+  return { kind: 'undone', group, node, step, message, ofGroup, atMs, retryAtMs };
 }
 
 function reportFailure(

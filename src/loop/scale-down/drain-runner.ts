@@ -85,10 +85,10 @@ export class DrainRunner {
   #begin(removal: Removal, how: Pick<DrainNodeDeps, 'batches' | 'work' | 'whole'>): void {
     const { group, node, instance, utilization } = removal;
     const pods = removal.pods.map(podName);
-    const own = removal.cause === 'empty' && this.#deps.policy.scaleDown.maxEmptyRemovalsPerWindow !== undefined;
-    const empty = own ? ({ empty: true } as const) : {};
-    const budgeted = this.#deps.policy.scaleDown.budgets.length === 0 ? {} : { budgeted: removal.cause };
-    this.#outcomes.push({ kind: 'started', group, node, instance, pods, utilization, ...empty, ...budgeted, atMs: this.#deps.clock.now() });
+    const { maxEmptyRemovalsPerWindow, budgets } = this.#deps.policy.scaleDown;
+    const empty = removal.cause === 'empty' && maxEmptyRemovalsPerWindow !== undefined;
+    const budgeted = budgets.length === 0 ? undefined : removal.cause;
+    this.#outcomes.push({ kind: 'started', group, node, instance, pods, utilization, empty, budgeted, atMs: this.#deps.clock.now() });
     // Signals of its own: a wait looks through all listeners of its signal, and a thousand removals wait at once.
     const signals = { work: AbortSignal.any([how.work]), undo: AbortSignal.any([this.#undo.signal]) };
     this.#removals.set(node, this.#run(removal, { ...this.#deps, ...how, ...signals, turns: this.#turns }));

@@ -132,7 +132,7 @@ function removals({ removed }: LoopReport): readonly EventText[] {
     if (outcome.kind === 'started') return [startedRemoval(outcome)];
     if (outcome.kind === 'deleted') {
       const { node, drained, reimaged } = outcome;
-      if (reimaged === true) return [normal('NodeReimaged', `Sick node ${node} is reimaged`)];
+      if (reimaged) return [normal('NodeReimaged', `Sick node ${node} is reimaged`)];
       return [
         drained
           ? normal('ScaleDown', `Scale-down: node ${node} removed with drain`)

@@ -175,8 +175,7 @@ function removalChanges(removed: readonly RemovalOutcome[], { cloud, nowMs }: Ob
   const byGroup = new Map<NodeGroupId, Removed>();
   for (const outcome of removed) {
     const { nodes, others } = byGroup.get(outcome.group) ?? NOTHING;
-    if (outcome.kind === 'deleted' && outcome.reimaged !== true)
-      byGroup.set(outcome.group, { nodes: [...nodes, outcome.instance], others });
+    if (outcome.kind === 'deleted' && !outcome.reimaged) byGroup.set(outcome.group, { nodes: [...nodes, outcome.instance], others });
     if (outcome.kind === 'instances' && outcome.accepted) byGroup.set(outcome.group, { nodes, others: [...others, ...outcome.instances] });
   }
   return [...byGroup].flatMap(([group, { nodes, others }]) => {

@@ -221,7 +221,7 @@ function takeInRemoval(changes: RemovalChanges, outcome: RemovalOutcome, nowMs: 
       const { node, group, instance, empty, budgeted, atMs } = outcome;
       changes.deleting.set(node, { group, instance, sinceMs: atMs, sentAtMs: undefined });
       changes.unneededSince.delete(node);
-      (empty === true ? changes.emptyRemovals : changes.removals).push(atMs);
+      (empty ? changes.emptyRemovals : changes.removals).push(atMs);
       if (budgeted !== undefined) changes.budgetedRemovals.push({ group, cause: budgeted, startedAtMs: atMs });
       return noteScaleDown(changes, group, atMs);
     }
@@ -257,7 +257,7 @@ function takeInUndone(changes: RemovalChanges, outcome: Extract<RemovalOutcome, 
   // As in the Cluster Autoscaler: a failed drain delays that node only. A failed write would affect the next node, too, so it starts the
   // cooldown of all; what only this group must not do starts that of the group.
   if (step !== 'taint' && step !== 'delete') return;
-  if (outcome.ofGroup !== true) changes.lastScaleDownFailureMs = Math.max(changes.lastScaleDownFailureMs, atMs);
+  if (!outcome.ofGroup) changes.lastScaleDownFailureMs = Math.max(changes.lastScaleDownFailureMs, atMs);
   changes.groupTimes.set(group, { ...changes.groupTimes.get(group), scaleDownFailureMs: atMs });
 }
 

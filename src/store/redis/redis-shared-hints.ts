@@ -111,7 +111,7 @@ export class RedisSharedHints implements SharedHints {
     const isBelievable = Math.abs(nowMs - atMs) <= LONGEST_MS && atMs <= nowMs + CLOCK_SKEW_MS && untilMs <= nowMs + LONGEST_MS;
     // guard: hints with impossible times are not believed
     if (by === this.#deps.identity || !isBelievable || untilMs <= nowMs) return [];
-    return [{ kind: kind as HintKind, key, by, atMs, untilMs, ...(isCount(count) ? { count } : {}) }];
+    return [{ kind: kind as HintKind, key, by, atMs, untilMs, count: isCount(count) ? count : undefined }];
   }
 
   /** A field of a hash cannot expire by itself. What only seems to be over, because a clock is wrong, is left to the others. */

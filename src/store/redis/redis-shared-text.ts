@@ -77,7 +77,7 @@ export class RedisSharedText implements SharedText {
     const number = Number(epoch);
     const isOurs = Number.isInteger(number) && number >= 1 && number < MOST_EPOCH;
     // What is no record of ours has no epoch, so that the next one replaces it.
-    if (!isOurs) return { epoch: 0, text: '' };
+    if (!isOurs) return { epoch: 0, text: '', by: undefined };
     const other = by === this.#options.identity ? undefined : by?.slice(0, MOST_NAME_CHARACTERS);
     return { epoch: number, text: await unpackText(text), by: other };
   }

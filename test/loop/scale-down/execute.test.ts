@@ -153,7 +153,7 @@ describe('a removal', () => {
     world.runner.removeInstances([{ group: G, instance: keyOf('g-4'), cause: 'failed' }], []);
     const begun = world.runner.collect().flatMap((outcome) => (outcome.kind === 'started' ? [outcome] : []));
     expect(begun.map(({ node, empty }) => [node, empty])).toEqual([
-      ['g-0', undefined],
+      ['g-0', false],
       ['g-1', true],
     ]);
     await world.clock.advance(2 * MINUTE);

@@ -179,6 +179,7 @@ describe('how long removals take', () => {
     node: 'a-0',
     instance: keyOf('a-0'),
     drained: false,
+    reimaged: false,
     atMs,
   });
   const latency = (value: (series: string) => Promise<number | undefined>, isDeleted: boolean, reason: string) =>

@@ -66,8 +66,9 @@ const late: CloudEvent = {
   atMs: START_MS,
 };
 const instances = { kind: 'instances', group: A, instances: [key], cause: 'failed', atMs: START_MS } as const;
-const deleted = { kind: 'deleted', group: A, node: 'a-0', instance: key, drained: true, atMs: START_MS } as const;
-const begun = { kind: 'started', group: A, node: 'a-0', instance: key, pods: [], utilization: 0, atMs: START_MS } as const;
+const deleted = { kind: 'deleted', group: A, node: 'a-0', instance: key, drained: true, reimaged: false, atMs: START_MS } as const;
+const uncounted = { empty: false, budgeted: undefined, atMs: START_MS } as const;
+const begun = { kind: 'started', group: A, node: 'a-0', instance: key, pods: [], utilization: 0, ...uncounted } as const;
 const timedOut = (atMs: number) => ({
   backoffs: new Map([[A, aBackoff({ untilMs: START_MS + 1, durationMs: 1, lastFailureMs: atMs, cause: 'timeout' })]]),
 });

@@ -74,7 +74,11 @@ describe('changes of capacity, with who made them and why', () => {
       [{ records: [aRecord(WEB)] }, { afterMs: MINUTE, events: [failedLate], state: BACKING_OFF }],
       { from: 1, to: 2, outcome: 'failed', actor: 'autoscaler', why: 'failed: AllocationFailed; backs off 5 min' },
     ],
-    ['removed nodes', [{ target: 4, removed: [{ ...gone, kind: 'deleted', drained: true }] }], { from: 5, to: 4, why: '1 node removed' }],
+    [
+      'removed nodes',
+      [{ target: 4, removed: [{ ...gone, kind: 'deleted', drained: true, reimaged: false }] }],
+      { from: 5, to: 4, why: '1 node removed' },
+    ],
     ['a change by others', [{ events: [external(3, 5)] }], { from: 3, to: 5, actor: 'another-writer', outcome: 'observed' }],
     [
       'a change while AKS works on the pool',
@@ -239,7 +243,7 @@ describe('decisions', () => {
   });
 
   it('a removed node names the decision that removed it', () => {
-    const deleted = { ...gone, kind: 'deleted', drained: false } as const;
+    const deleted = { ...gone, kind: 'deleted', drained: false, reimaged: false } as const;
     const history = seen({ scaleDown: { removals: [removal] } }, { afterMs: MINUTE, removed: [deleted] });
     expect(history.changes({})[0]?.decision).toBe('20261121-000000-1');
   });

@@ -299,6 +299,8 @@ describe('scale-down', () => {
     instance: keyOf('g-0'),
     pods: [],
     utilization: 0,
+    empty: false,
+    budgeted: undefined,
     atMs: START_MS,
   };
   const undone = (step: RemovalStep): RemovalOutcome => ({
@@ -307,6 +309,7 @@ describe('scale-down', () => {
     node: 'g-0',
     step,
     message: 'no',
+    ofGroup: false,
     atMs: START_MS,
     retryAtMs: step === 'recheck' ? START_MS : START_MS + 5 * MINUTE,
   });
@@ -330,7 +333,7 @@ describe('scale-down', () => {
     expect(begun.removals).toEqual([START_MS]);
     const accepted = reduceRemovals(
       begun,
-      [{ kind: 'deleted', group: G, node: 'g-0', instance: keyOf('g-0'), drained: false, atMs: START_MS + 1 }],
+      [{ kind: 'deleted', group: G, node: 'g-0', instance: keyOf('g-0'), drained: false, reimaged: false, atMs: START_MS + 1 }],
       START_MS + 1,
     );
     expect(seen(accepted, 1, 1).deleting.has('g-0')).toBe(true);
@@ -339,8 +342,16 @@ describe('scale-down', () => {
   });
 
   it('takes in outcomes together as one after the other, and edits no state', () => {
-    const empty = { ...started, node: 'g-1', instance: keyOf('g-1'), empty: true as const, atMs: START_MS + 1 };
-    const gone = { kind: 'deleted' as const, group: G, node: 'g-1', instance: keyOf('g-1'), drained: false, atMs: START_MS + 2 };
+    const empty = { ...started, node: 'g-1', instance: keyOf('g-1'), empty: true, atMs: START_MS + 1 };
+    const gone = {
+      kind: 'deleted' as const,
+      group: G,
+      node: 'g-1',
+      instance: keyOf('g-1'),
+      drained: false,
+      reimaged: false,
+      atMs: START_MS + 2,
+    };
     const instances = { kind: 'instances' as const, group: G, instances: [keyOf('x'), keyOf('y')], cause: 'failed' as const, message: '' };
     const accepted = { ...instances, accepted: true, atMs: START_MS + 3 };
     const outcomes = [started, empty, undone('delete'), gone, accepted, started, undone('evict')];

@@ -144,6 +144,8 @@ describe('pods that a removal moved lately', () => {
       instance: instanceKey(`i-${node}`),
       pods: [],
       utilization: 0.2,
+      empty: false,
+      budgeted: undefined,
       atMs: START_MS,
     });
     const all = { removals: [removal('p-0'), removal('p-1')], outcomes: [started('p-0')] };
