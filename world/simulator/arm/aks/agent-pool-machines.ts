@@ -25,7 +25,8 @@ export function deleteMachines(world: ArmWorld, request: ArmRequest): ArmReply {
   const busy = refuseWhileBusy(world, pool);
   if (busy !== undefined) return busy;
   const names = pick(request.body, 'machineNames');
-  const wanted = Array.isArray(names) ? names.map((name) => String(name).toLowerCase()) : [];
+  // A machine that is named twice goes once.
+  const wanted = [...new Set(Array.isArray(names) ? names.map((name) => String(name).toLowerCase()) : [])];
   const machines = wanted.map((name) => machinesOf(world, pool).find((vm) => vm.hostName === name || vm.name.toLowerCase() === name));
   const vms = machines.filter((vm) => vm !== undefined);
   if (vms.length === 0 || vms.length < wanted.length)
