@@ -8,9 +8,9 @@ const ROOT = resolve(import.meta.dirname, '../..');
 
 /** @returns the exit code of the tests. */
 export function runProperties(times: number): number {
-  const files = readdirSync(join(ROOT, 'test'), { recursive: true, encoding: 'utf8' })
+  const files = ['test', join('world', 'test')]
+    .flatMap((folder) => readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).map((file) => join(folder, file)))
     .filter((file) => file.endsWith('.test.ts'))
-    .map((file) => join('test', file))
     .filter((file) => readFileSync(join(ROOT, file), 'utf8').includes('support/property-runs.ts'));
   const vitest = join('node_modules', 'vitest', 'vitest.mjs');
   // A property is one test: the limit of a test would be that of all its cases.

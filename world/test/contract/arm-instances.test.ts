@@ -6,6 +6,7 @@ import {
   VERSION,
   aPool,
   aWorld,
+  collect,
   operationOf,
   poolPath,
   scale,
@@ -18,12 +19,6 @@ import {
 
 function aRig(pool: Parameters<typeof aPool>[1], name = 'a'): Promise<Rig> {
   return startRig(aWorld([aPool(name, pool)]));
-}
-
-async function collect<Item>(items: AsyncIterable<Item>): Promise<readonly Item[]> {
-  const all: Item[] = [];
-  for await (const item of items) all.push(item);
-  return all;
 }
 
 const ids = (rig: Rig): readonly string[] => stateOf(rig, 'a').instances.map((vm) => vm.id);

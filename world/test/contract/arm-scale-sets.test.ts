@@ -1,12 +1,19 @@
 /** The emulator's scale sets and instances as the real Compute client meets them. Numbers are conformance checks. */
 import { describe, expect, it } from 'vitest';
-import { MINUTE, RG, VERSION, aPool, aWorld, operationOf, scale, setPath, sharedRig, startRig, stateOf } from '../simulator/arm/harness.ts';
-
-async function collect<Item>(items: AsyncIterable<Item>): Promise<readonly Item[]> {
-  const all: Item[] = [];
-  for await (const item of items) all.push(item);
-  return all;
-}
+import {
+  MINUTE,
+  RG,
+  VERSION,
+  aPool,
+  aWorld,
+  collect,
+  operationOf,
+  scale,
+  setPath,
+  sharedRig,
+  startRig,
+  stateOf,
+} from '../simulator/arm/harness.ts';
 
 describe('scale sets, read', () => {
   const rig = sharedRig(aWorld(['a', 'b', 'c', 'd', 'e'].map((name) => aPool(name))), { knobs: { pageSize: 2 } });

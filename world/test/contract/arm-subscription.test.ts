@@ -1,6 +1,6 @@
 /** What a person's client reads before it looks at a cluster: the cloud, the tenant, the subscription and its resource groups. */
 import { describe, expect, it } from 'vitest';
-import { aPool, aWorld, MINUTE, RG, sharedRig, type Rig } from '../simulator/arm/harness.ts';
+import { aPool, aWorld, collect, MINUTE, RG, sharedRig, type Rig } from '../simulator/arm/harness.ts';
 
 const SUB = '/subscriptions/11111111-2222-3333-4444-555555555555';
 const TENANT = '66666666-7777-8888-9999-000000000000';
@@ -14,12 +14,6 @@ async function list(rig: Rig, path: string): Promise<Listed['value']> {
   const { status, json, text } = await rig.call('GET', path);
   expect(status, text).toBe(200);
   return (json as object as Listed).value;
-}
-
-async function collect<Item>(pages: AsyncIterable<Item>): Promise<readonly Item[]> {
-  const items: Item[] = [];
-  for await (const item of pages) items.push(item);
-  return items;
 }
 
 describe('discovery and sign-in', () => {

@@ -14,6 +14,7 @@ import type { PoolSpec, WorldSpec } from '../../../simulator/base/world-spec.ts'
 export const CLIENT = { clientId: 'aaaaaaaa-0000-0000-0000-000000000001', clientSecret: 'right' };
 export const RG = 'MC_rg_aks_westeurope';
 export const MINUTE = 60_000;
+const AZURE_SCOPE = 'https://management.azure.com/.default';
 export const VERSION = 'api-version=2025-04-01';
 
 export function aPool(name: string, over: Partial<PoolSpec> = {}): PoolSpec {
@@ -102,6 +103,14 @@ async function openRig(spec: WorldSpec, options: RigOptions): Promise<Rig> {
   });
   const common = { endpoint: arm.url, tlsOptions, retryOptions: { maxRetries, retryDelayInMs: 1 } };
   const agent = new Agent({ keepAlive: true, ca: tls.caPem, servername: 'localhost' });
+  let token: Promise<string> | undefined;
+  const signIn = async (): Promise<string> => {
+    const { clientId: client_id, clientSecret: client_secret } = CLIENT;
+    const form = new URLSearchParams({ grant_type: 'client_credentials', client_id, client_secret, scope: AZURE_SCOPE });
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+    const answer = await send(`${arm.url}/${spec.tenantId}/oauth2/v2.0/token`, agent, { method: 'POST', headers, body: form.toString() });
+    return String(answer.json['access_token']);
+  };
   let stopping: Promise<void> | undefined;
   const stop = async (): Promise<void> => {
     agent.destroy();
@@ -119,11 +128,11 @@ async function openRig(spec: WorldSpec, options: RigOptions): Promise<Rig> {
     aks: new ContainerServiceClient(credential, spec.subscriptionId, common),
     set,
     call: async (method, path, call = {}) => {
-      const token = call.token === false ? undefined : (await credential.getToken('https://management.azure.com/.default'))?.token;
+      const bearer = call.token === false ? undefined : await (token ??= signIn());
       return send(arm.url + path, agent, {
         method,
         headers: {
-          ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+          ...(bearer === undefined ? {} : { authorization: `Bearer ${bearer}` }),
           ...(host === undefined ? {} : { host }),
           ...call.headers,
         },
@@ -199,4 +208,11 @@ export function sharedRig(spec: WorldSpec, options: RigOptions = {}): () => Rig 
     if (rig === undefined) throw new Error('the rig has not been started');
     return rig;
   };
+}
+
+/** All items of all pages. */
+export async function collect<Item>(items: AsyncIterable<Item>): Promise<readonly Item[]> {
+  const all: Item[] = [];
+  for await (const item of items) all.push(item);
+  return all;
 }

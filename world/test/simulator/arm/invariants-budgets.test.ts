@@ -1,7 +1,8 @@
 /** Invariants of rate limits and of the journal. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { UNTHROTTLED, WORLD, anyAction, settle, withActions } from './random-actions.ts';
+import { casesOf } from '../../../../test/support/property-runs.ts';
+import { WORLD, holds, settle } from './random-actions.ts';
 import { VERSION, aPool, aWorld, setPath, startRig, type Answer, type Rig } from './harness.ts';
 
 type Call = { readonly kind: 'put' | 'patch' | 'get' | 'list' | 'instances' | 'delete'; readonly times: number };
@@ -72,7 +73,7 @@ describe('invariants of budgets', () => {
           await rig.stop();
         }
       }),
-      { numRuns: 12, seed: 14 },
+      casesOf(14, 8),
     );
   });
 
@@ -92,43 +93,40 @@ describe('invariants of budgets', () => {
 });
 
 describe('invariants of the journal', () => {
-  it('every request is recorded once and in order, and the journal alone shows capacities, tags and operations', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(anyAction, { minLength: 1, maxLength: 14 }), async (actions) => {
-        let asked = 0;
-        await withActions(
-          actions,
-          { knobs: UNTHROTTLED },
-          (_rig, { answer, action }) => {
-            if (answer !== undefined) asked += action.kind === 'pool-put' ? 2 : 1;
-          },
-          (rig) => {
-            settle(rig);
-            const journal = rig.arm.control.journal();
-            const requests = journal.filter(({ method, path }) => method !== 'EVENT' && path.includes('/providers/'));
-            expect(requests).toHaveLength(asked);
-            expect(journal.every(({ seq }, index) => index === 0 || seq > (journal[index - 1]?.seq ?? 0))).toBe(true);
-            const { sets, agentPools, operations } = rig.arm.control.state();
-            const capacities = new Map(WORLD.pools.map(({ name, count }) => [name, count]));
-            const counts = new Map(capacities);
-            const etags = new Map(WORLD.pools.map(({ name }) => [name, '"1"']));
-            const begun = new Set<string>();
-            for (const { path, pool = '', capacityAfter, etagOut, opId, status } of journal) {
-              if (opId !== undefined && status < 300) begun.add(opId);
-              const ofAks = /\/agentPools\//i.test(path);
-              if (capacityAfter !== undefined) (ofAks ? counts : capacities).set(pool, capacityAfter);
-              if (etagOut !== undefined && !ofAks) etags.set(pool, etagOut);
-            }
-            for (const { pool, capacity, etag } of sets) {
-              expect(capacities.get(pool)).toBe(capacity);
-              expect(etags.get(pool)).toBe(etag);
-            }
-            for (const { name, size } of agentPools) expect(counts.get(name)).toBe(size);
-            for (const { id, principal } of operations) if (!principal.startsWith('aks-')) expect(begun).toContain(id);
-          },
-        );
-      }),
-      { numRuns: 30, seed: 25 },
-    );
-  });
+  holds(
+    'every request is recorded once and in order, and the journal alone shows capacities, tags and operations',
+    { seed: 25, few: 20, most: 14 },
+    () => {
+      let asked = 0;
+      return {
+        after: (_rig, { answer, action }) => {
+          if (answer !== undefined) asked += action.kind === 'pool-put' ? 2 : 1;
+        },
+        atEnd: (rig) => {
+          settle(rig);
+          const journal = rig.arm.control.journal();
+          const requests = journal.filter(({ method, path }) => method !== 'EVENT' && path.includes('/providers/'));
+          expect(requests).toHaveLength(asked);
+          expect(journal.every(({ seq }, index) => index === 0 || seq > (journal[index - 1]?.seq ?? 0))).toBe(true);
+          const { sets, agentPools, operations } = rig.arm.control.state();
+          const capacities = new Map(WORLD.pools.map(({ name, count }) => [name, count]));
+          const counts = new Map(capacities);
+          const etags = new Map(WORLD.pools.map(({ name }) => [name, '"1"']));
+          const begun = new Set<string>();
+          for (const { path, pool = '', capacityAfter, etagOut, opId, status } of journal) {
+            if (opId !== undefined && status < 300) begun.add(opId);
+            const ofAks = /\/agentPools\//i.test(path);
+            if (capacityAfter !== undefined) (ofAks ? counts : capacities).set(pool, capacityAfter);
+            if (etagOut !== undefined && !ofAks) etags.set(pool, etagOut);
+          }
+          for (const { pool, capacity, etag } of sets) {
+            expect(capacities.get(pool)).toBe(capacity);
+            expect(etags.get(pool)).toBe(etag);
+          }
+          for (const { name, size } of agentPools) expect(counts.get(name)).toBe(size);
+          for (const { id, principal } of operations) if (!principal.startsWith('aks-')) expect(begun).toContain(id);
+        },
+      };
+    },
+  );
 });

@@ -1,19 +1,9 @@
 /** Invariants of VMs: their names, their number, their quota usage, and how lists show them. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  UNTHROTTLED,
-  WORLD,
-  anyAction,
-  clientAction,
-  perform,
-  settle,
-  waiting,
-  withActions,
-  worldAction,
-  type Action,
-} from './random-actions.ts';
-import { RG, VERSION, poolPath, setPath, startRig, type Rig } from './harness.ts';
+import { casesOf } from '../../../../test/support/property-runs.ts';
+import { UNTHROTTLED, WORLD, clientAction, holds, perform, settle, waiting, worldAction, type Action } from './random-actions.ts';
+import { MINUTE, RG, VERSION, aPool, aWorld, poolPath, scale, setPath, startRig, type Rig } from './harness.ts';
 import { findVmSize } from '../../../simulator/arm/state/vm-sizes.ts';
 
 const knobs = { ...UNTHROTTLED, pageSize: 2 };
@@ -29,6 +19,14 @@ interface Item {
     readonly hardwareProfile: { readonly vmSize: string };
   };
 }
+
+interface UsageRow {
+  readonly name: { readonly value: string };
+  readonly currentValue: number;
+  readonly limit: number;
+}
+
+const SPOT = new Set(['d', 'e']);
 
 /** All pages of a list. */
 async function everything<Shape = Item>(rig: Rig, path: string): Promise<readonly Shape[]> {
@@ -51,69 +49,48 @@ function vmsPath(rig: Rig): string {
 }
 
 describe('invariants of machines', () => {
-  it('each machine has one id, name, host name, provider id and node name; no list shows half of one', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(anyAction, { minLength: 1, maxLength: 8 }), async (actions) => {
-        const gone = new Set<string>();
-        let before = new Set<string>();
-        await withActions(
-          actions,
-          { knobs },
-          (rig) => {
-            const now = new Set(rig.arm.machines.list().map(({ id }) => id));
-            for (const id of before) if (!now.has(id)) gone.add(id);
-            expect([...now].filter((id) => gone.has(id))).toEqual([]);
-            before = now;
-          },
-          async (rig) => {
-            const lists = await Promise.all([...['a', 'd', 'e'].map((pool) => instancesOf(rig, pool)), everything(rig, vmsPath(rig))]);
-            const items = lists.flat();
-            const machines = new Map(rig.arm.machines.list().map((machine) => [machine.id.toLowerCase(), machine]));
-            const aks = (
-              await Promise.all(
-                ['a', 'd', 'e', 'f', 'v'].map((pool) =>
-                  everything<{ name: string; properties: { resourceId: string } }>(rig, poolPath(rig, pool, '/machines')),
-                ),
-              )
-            ).flat();
-            for (const list of [
-              items.map(({ id }) => id.toLowerCase()),
-              items.map(({ name }) => name),
-              items.map(({ properties }) => properties.osProfile.computerName),
-            ])
-              expect(new Set(list).size).toBe(items.length);
-            for (const { id, name, instanceId, properties } of items) {
-              expect([id, name, properties.provisioningState].every((text) => typeof text === 'string' && text !== '')).toBe(true);
-              const machine = machines.get(id.toLowerCase());
-              const host = properties.osProfile.computerName;
-              expect(machine?.hostName).toBe(host);
-              expect(machine?.providerId.toLowerCase()).toBe(`azure://${id}`.toLowerCase());
-              expect(aks.find((row) => row.properties.resourceId.toLowerCase() === id.toLowerCase())?.name).toBe(host);
-              if (instanceId === undefined) continue;
-              expect(id.endsWith(`/virtualMachines/${instanceId}`)).toBe(true);
-              expect(name.endsWith(`_${instanceId}`)).toBe(true);
-              expect(Number.parseInt(host.slice(-6), 36)).toBe(Number(instanceId));
-            }
-          },
-        );
-      }),
-      { numRuns: 15, seed: 8 },
-    );
-  });
-
-  it('an instance is in a zone of its set, and its node says the same zone', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(anyAction, { minLength: 1, maxLength: 10 }), async (actions) => {
-        await withActions(actions, { knobs }, (rig) => {
-          for (const { pool, zone, labels } of rig.arm.machines.list()) {
-            expect(pool === 'a' ? ['1', '2'] : [undefined]).toContain(zone);
-            expect(labels['topology.kubernetes.io/zone']).toBe(zone === undefined ? '0' : `westeurope-${zone}`);
+  holds(
+    'each machine has one id, name, host name, provider id and node name; no list shows half of one',
+    { seed: 8, few: 12, most: 8, knobs },
+    () => {
+      const gone = new Set<string>();
+      let before = new Set<string>();
+      return {
+        after: (rig) => {
+          const now = new Set(rig.arm.machines.list().map(({ id }) => id));
+          for (const id of before) if (!now.has(id)) gone.add(id);
+          expect([...now].filter((id) => gone.has(id))).toEqual([]);
+          before = now;
+        },
+        atEnd: async (rig) => {
+          const lists = await Promise.all([...['a', 'd', 'e'].map((pool) => instancesOf(rig, pool)), everything(rig, vmsPath(rig))]);
+          const items = lists.flat();
+          const machines = new Map(rig.arm.machines.list().map((machine) => [machine.id.toLowerCase(), machine]));
+          const ofAks = (pool: string) =>
+            everything<{ name: string; properties: { resourceId: string } }>(rig, poolPath(rig, pool, '/machines'));
+          const aks = (await Promise.all(WORLD.pools.map(({ name }) => ofAks(name)))).flat();
+          for (const list of [
+            items.map(({ id }) => id.toLowerCase()),
+            items.map(({ name }) => name),
+            items.map(({ properties }) => properties.osProfile.computerName),
+          ])
+            expect(new Set(list).size).toBe(items.length);
+          for (const { id, name, instanceId, properties } of items) {
+            expect([id, name, properties.provisioningState].every((text) => typeof text === 'string' && text !== '')).toBe(true);
+            const machine = machines.get(id.toLowerCase());
+            const host = properties.osProfile.computerName;
+            expect(machine?.hostName).toBe(host);
+            expect(machine?.providerId.toLowerCase()).toBe(`azure://${id}`.toLowerCase());
+            expect(aks.find((row) => row.properties.resourceId.toLowerCase() === id.toLowerCase())?.name).toBe(host);
+            if (instanceId === undefined) continue;
+            expect(id.endsWith(`/virtualMachines/${instanceId}`)).toBe(true);
+            expect(name.endsWith(`_${instanceId}`)).toBe(true);
+            expect(Number.parseInt(host.slice(-6), 36)).toBe(Number(instanceId));
           }
-        });
-      }),
-      { numRuns: 40, seed: 9 },
-    );
-  });
+        },
+      };
+    },
+  );
 
   it('at rest the capacity is the machines there are: the deallocated count, the deleted and the evicted do not', async () => {
     const spotAction: fc.Arbitrary<Action> = fc.oneof(
@@ -160,70 +137,82 @@ describe('invariants of machines', () => {
           await rig.stop();
         }
       }),
-      { numRuns: 20, seed: 11 },
+      casesOf(11, 12),
     );
   });
 
-  it('the usages are the cores of what exists, by family and priority, and neither a client nor an actor breaks a limit', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(anyAction, { minLength: 1, maxLength: 14 }), async (actions) => {
-        await withActions(actions, { knobs }, async (rig, { answer }) => {
-          const machines = rig.arm.machines.list();
-          const cores = (spot: boolean, family?: string): number =>
-            machines
-              .filter(
-                ({ pool, vmSize }) =>
-                  (pool === 'd' || pool === 'e') === spot && (family === undefined || findVmSize(vmSize)?.family === family),
-              )
-              .reduce((sum, { vcpus }) => sum + vcpus, 0);
-          const path = `/subscriptions/${rig.spec.subscriptionId}/providers/Microsoft.Compute/locations/westeurope/usages?${VERSION}`;
-          const rows = (await rig.call('GET', path)).json['value'] as unknown as readonly {
-            name: { value: string };
-            currentValue: number;
-            limit: number;
-          }[];
-          const usage = (name: string): number | undefined => rows.find((row) => row.name.value === name)?.currentValue;
-          expect(usage('cores')).toBe(cores(false));
-          expect(usage('lowPriorityCores')).toBe(cores(true));
-          expect(usage('standardDSv5Family')).toBe(cores(false, 'standardDSv5Family'));
-          expect(usage('virtualMachines')).toBe(machines.length);
-          for (const row of rows) expect(row.currentValue).toBeLessThanOrEqual(row.limit);
-          const told = /Current Limit: (\d+), Current Usage: (\d+), Additional Required: (\d+), \(Minimum\) New Limit Required: (\d+)/.exec(
-            answer?.text ?? '',
-          );
-          if (told === null) return;
-          const [limit = 0, used = 0, more = 0, needed = 0] = told.slice(1).map(Number);
-          expect(rows.some((row) => row.limit === limit && row.currentValue === used)).toBe(true);
-          expect([needed, needed > limit]).toEqual([used + more, true]);
-        });
-      }),
-      { numRuns: 30, seed: 12 },
-    );
-  });
+  holds(
+    'a machine is in a zone of its set, as its node says; the usages are the cores of what exists, and neither a client nor an actor breaks a limit',
+    { seed: 12, few: 30, most: 14, knobs },
+    () => ({
+      after: async (rig, { answer }) => {
+        const machines = rig.arm.machines.list();
+        for (const { pool, zone, labels } of machines) {
+          expect(pool === 'a' ? ['1', '2'] : [undefined]).toContain(zone);
+          expect(labels['topology.kubernetes.io/zone']).toBe(zone === undefined ? '0' : `westeurope-${zone}`);
+        }
+        const cores = (spot: boolean, family?: string): number =>
+          machines
+            .filter(({ pool, vmSize }) => SPOT.has(pool) === spot && (family === undefined || findVmSize(vmSize)?.family === family))
+            .reduce((sum, { vcpus }) => sum + vcpus, 0);
+        const path = `/subscriptions/${rig.spec.subscriptionId}/providers/Microsoft.Compute/locations/westeurope/usages?${VERSION}`;
+        const rows = (await rig.call('GET', path)).json['value'] as unknown as readonly UsageRow[];
+        const usage = (name: string): number | undefined => rows.find((row) => row.name.value === name)?.currentValue;
+        expect(usage('cores')).toBe(cores(false));
+        expect(usage('lowPriorityCores')).toBe(cores(true));
+        expect(usage('standardDSv5Family')).toBe(cores(false, 'standardDSv5Family'));
+        expect(usage('virtualMachines')).toBe(machines.length);
+        for (const row of rows) expect(row.currentValue).toBeLessThanOrEqual(row.limit);
+        const told = /Current Limit: (\d+), Current Usage: (\d+), Additional Required: (\d+), \(Minimum\) New Limit Required: (\d+)/.exec(
+          answer?.text ?? '',
+        );
+        if (told === null) return;
+        const [limit = 0, used = 0, more = 0, needed = 0] = told.slice(1).map(Number);
+        expect(rows.some((row) => row.limit === limit && row.currentValue === used)).toBe(true);
+        expect([needed, needed > limit]).toEqual([used + more, true]);
+      },
+    }),
+  );
 
-  it("an agent pool's count and its scale set's capacity are two stores; only AKS copies one to the other", async () => {
-    const actions = fc.array(fc.oneof(clientAction, worldAction, waiting), { minLength: 1, maxLength: 14 });
-    const read = (
-      text: string,
-    ): { readonly sets: readonly { pool: string; capacity: number }[]; readonly agentPools: readonly { name: string; size: number }[] } =>
-      JSON.parse(text) as never;
-    await fc.assert(
-      fc.asyncProperty(actions, async (sequence) => {
-        await withActions(sequence, { knobs }, (rig, { action, answer, before }) => {
-          const was = read(before);
-          const { sets, agentPools } = rig.arm.control.state();
-          const byAks = action.kind === 'pool-put' || action.kind === 'delete-machines';
-          for (const { name, size } of agentPools.filter((pool) => pool.name !== 'v')) {
-            const earlier = was.agentPools.find((pool) => pool.name === name)?.size;
-            if (!byAks) expect(size).toBe(earlier);
-          }
-          if (action.kind === 'pool-put' && action.pool !== 'v' && answer?.status === 200) {
-            const capacity = sets.find(({ pool }) => pool === action.pool)?.capacity;
-            expect(capacity).toBe(agentPools.find(({ name }) => name === action.pool)?.size);
-          }
-        });
-      }),
-      { numRuns: 30, seed: 23 },
+  const written = fc.oneof(clientAction, worldAction, waiting);
+  holds(
+    "an agent pool's count and its scale set's capacity are two stores; only AKS copies one to the other",
+    { seed: 23, few: 20, most: 14, of: written, knobs },
+    () => ({
+      after: (rig, { action, answer, before }) => {
+        const was = JSON.parse(before) as { readonly agentPools: readonly { readonly name: string; readonly size: number }[] };
+        const { sets, agentPools } = rig.arm.control.state();
+        const byAks = action.kind === 'pool-put' || action.kind === 'delete-machines';
+        for (const { name, size } of agentPools.filter((pool) => pool.name !== 'v'))
+          if (!byAks) expect(size).toBe(was.agentPools.find((pool) => pool.name === name)?.size);
+        if (action.kind === 'pool-put' && action.pool !== 'v' && answer?.status === 200) {
+          const capacity = sets.find(({ pool }) => pool === action.pool)?.capacity;
+          expect(capacity).toBe(agentPools.find(({ name }) => name === action.pool)?.size);
+        }
+      },
+    }),
+  );
+
+  it('notifies the cluster side of every VM: running when its system is up, gone once, each delete with its author', async () => {
+    const rig = await startRig(aWorld([aPool('a', { count: 1, labels: { team: 'x' }, zones: ['1'] })]));
+    const told: string[] = [];
+    rig.arm.machines.subscribe((change) => told.push(`${change.kind} ${change.machine.hostName.slice(-1)}`));
+    await scale(rig, 'a', 2);
+    rig.clock.advance(10 * MINUTE);
+    expect(told).toEqual(['running 1']);
+    await rig.call('POST', `${setPath(rig, 'a', '/delete')}?${VERSION}`, { body: { instanceIds: ['0'] } });
+    rig.clock.advance(10 * MINUTE);
+    expect(told).toEqual(['running 1', 'delete-accepted 0', 'gone 0']);
+    const [machine] = rig.arm.machines.list();
+    expect(machine).toMatchObject({ pool: 'a', vcpus: 4, memoryGiB: 16, zone: '1', power: 'running' });
+    expect(machine?.labels).toMatchObject({
+      agentpool: 'a',
+      team: 'x',
+      'topology.kubernetes.io/zone': 'westeurope-1',
+      'node.kubernetes.io/instance-type': 'Standard_D4s_v5',
+    });
+    expect(machine?.providerId).toMatch(
+      /^azure:\/\/\/subscriptions\/.*\/resourceGroups\/mc_rg_aks_westeurope\/providers\/Microsoft.Compute\/virtualMachineScaleSets\/aks-a-\d{8}-vmss\/virtualMachines\/1$/,
     );
   });
 });

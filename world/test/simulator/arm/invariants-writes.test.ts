@@ -1,7 +1,8 @@
 /** Invariants of writes: a refused request changes nothing, an accepted one changes everything, and the response is true. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { UNTHROTTLED, WORLD, anyAction, clientAction, perform, snapshot, withActions, type Action } from './random-actions.ts';
+import { casesOf } from '../../../../test/support/property-runs.ts';
+import { UNTHROTTLED, WORLD, clientAction, holds, perform, snapshot, type Action } from './random-actions.ts';
 import { RG, VERSION, aPool, aWorld, poolPath, setPath, startRig, type Answer, type Rig } from './harness.ts';
 
 const knobs = UNTHROTTLED;
@@ -11,19 +12,18 @@ function isConditionStale(action: Action): boolean {
 }
 
 describe('invariants of writes', () => {
-  it('a write that is refused, stale, wrong or wrong in part, changes nothing and begins nothing', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(anyAction, { minLength: 1, maxLength: 14 }), async (actions) => {
-        await withActions(actions, { knobs }, (rig, { action, answer, before }) => {
-          if (answer === undefined) return;
-          if (isConditionStale(action)) expect([409, 412]).toContain(answer.status);
-          if ('bad' in action && action.bad) expect(answer.status).toBeGreaterThanOrEqual(400);
-          if (answer.status >= 400) expect(snapshot(rig)).toBe(before);
-        });
-      }),
-      { numRuns: 40, seed: 3 },
-    );
-  });
+  holds(
+    'a write that is refused, stale, wrong or wrong in part, changes nothing and begins nothing',
+    { seed: 3, few: 25, most: 14 },
+    () => ({
+      after: (rig, { action, answer, before }) => {
+        if (answer === undefined) return;
+        if (isConditionStale(action)) expect([409, 412]).toContain(answer.status);
+        if ('bad' in action && action.bad) expect(answer.status).toBeGreaterThanOrEqual(400);
+        if (answer.status >= 400) expect(snapshot(rig)).toBe(before);
+      },
+    }),
+  );
 
   it('a refusal uses tokens as a success does; what fails after or before the action says in the journal which', async () => {
     const misfortune = fc.constantFrom(
@@ -62,24 +62,29 @@ describe('invariants of writes', () => {
           }
         },
       ),
-      { numRuns: 20, seed: 4 },
+      casesOf(4, 12),
     );
   });
 
-  it('a capacity that was accepted is in the answer and in every read after it', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(anyAction, { minLength: 1, maxLength: 10 }), async (actions) => {
-        await withActions(actions, { knobs }, async (rig, { action, answer }) => {
-          if (action.kind === 'put' && answer?.status === 200) expect(answer.json).toMatchObject({ sku: { capacity: action.to } });
-          const subject = 'pool' in action ? action.pool : 'a';
-          for (const { name, capacity, etag } of rig.arm.control.state().sets.filter(({ pool }) => pool === subject)) {
-            const read = await rig.call('GET', `${setsPath(rig)}/${name}?${VERSION}`);
-            expect(read.json).toMatchObject({ sku: { capacity }, etag });
-          }
-        });
-      }),
-      { numRuns: 20, seed: 10 },
-    );
+  holds('a capacity that was accepted is in the answer and in every read after it, under one tag', { seed: 10, few: 20, most: 10 }, () => {
+    const capacities = new Map<string, number>();
+    const newest = new Map<string, number>();
+    return {
+      after: async (rig, { action, answer }) => {
+        if (action.kind === 'put' && answer?.status === 200) expect(answer.json).toMatchObject({ sku: { capacity: action.to } });
+        const subject = 'pool' in action ? action.pool : 'a';
+        for (const { pool, name, capacity, etag } of rig.arm.control.state().sets) {
+          expect(capacities.get(`${pool} ${etag}`) ?? capacity).toBe(capacity);
+          capacities.set(`${pool} ${etag}`, capacity);
+          const number = Number(etag.replaceAll('"', ''));
+          expect(number).toBeGreaterThanOrEqual(newest.get(pool) ?? 1);
+          newest.set(pool, number);
+          if (pool !== subject) continue;
+          const read = await rig.call('GET', `${setsPath(rig)}/${name}?${VERSION}`);
+          expect(read.json).toMatchObject({ sku: { capacity }, etag });
+        }
+      },
+    };
   });
 
   it('what the emulator does not know is kept and given back; null takes it away; the rest is not touched', async () => {
@@ -105,7 +110,7 @@ describe('invariants of writes', () => {
         rig.clock.advance(600_000);
         expect(property((await rig.call('GET', poolPath(rig, 'v'))).json, 'futureField')).toEqual(parsed(future));
       }),
-      { numRuns: 40, seed: 17 },
+      casesOf(17, 20),
     );
   });
 
@@ -139,7 +144,7 @@ describe('invariants of writes', () => {
         expect(answer.status).toBe(200);
         expect(answer.text).toBe(told[index]);
       }),
-      { numRuns: 60, seed: 18 },
+      casesOf(18, 36),
     );
     const shouted = setPath(rig, 'a').toUpperCase();
     expect((await rig.call('POST', `${shouted}/DELETE?${VERSION}`, { body: { instanceIds: ['1'] } })).status).toBe(202);

@@ -1,6 +1,7 @@
 /** Random clients, other writers and faults around an emulator: the input of the invariants' properties. */
 import * as fc from 'fast-check';
-
+import { it } from 'vitest';
+import { casesOf } from '../../../../test/support/property-runs.ts';
 import { MINUTE, VERSION, aPool, aWorld, poolPath, setPath, startRig, type Answer, type Rig, type RigOptions } from './harness.ts';
 import type { FaultEffect, FaultMatch } from '../../../simulator/arm/state/fault-rules.ts';
 import type { WorldEvent } from '../../../simulator/arm/faults/world-event.ts';
@@ -159,25 +160,50 @@ export function settle(rig: Rig): void {
   rig.clock.advance(55 * MINUTE);
 }
 
-/** Runs the actions against a new rig, and `check` after each. The world stops with the run. */
-export async function withActions(
-  actions: readonly Action[],
-  options: RigOptions,
-  check: (
-    rig: Rig,
-    moment: { readonly action: Action; readonly answer: Answer | undefined; readonly before: string },
-  ) => void | Promise<void>,
-  atEnd: (rig: Rig) => void | Promise<void> = () => undefined,
-): Promise<void> {
+interface Moment {
+  readonly action: Action;
+  readonly answer: Answer | undefined;
+  /** The state before the action, as `snapshot` returns it. */
+  readonly before: string;
+}
+
+/** What an invariant looks at during one sequence of actions. */
+interface Observer {
+  readonly after?: (rig: Rig, moment: Moment) => void | Promise<void>;
+  readonly atEnd?: (rig: Rig) => void | Promise<void>;
+}
+
+/** Runs the actions against a new rig, which stops with the run. */
+export async function withActions(actions: readonly Action[], options: RigOptions, { after, atEnd }: Observer): Promise<void> {
   const rig = await startRig(WORLD, options);
   try {
     for (const action of actions) {
       const before = snapshot(rig);
       const answer = await perform(rig, action);
-      await check(rig, { action, answer, before });
+      await after?.(rig, { action, answer, before });
     }
-    await atEnd(rig);
+    await atEnd?.(rig);
   } finally {
     await rig.stop();
   }
+}
+
+interface Sequences extends RigOptions {
+  readonly seed: number;
+  /** How many sequences are tried, and how many actions the longest has. */
+  readonly few: number;
+  readonly most: number;
+  readonly of?: fc.Arbitrary<Action>;
+}
+
+/** A test: the invariant holds for random sequences of actions. `observe` is called once for each. */
+export function holds(title: string, { seed, few, most, of = anyAction, ...options }: Sequences, observe: () => Observer): void {
+  const sequences = fc.array(of, { minLength: 1, maxLength: most });
+  const knobs = { ...UNTHROTTLED, ...options.knobs };
+  it(title, () =>
+    fc.assert(
+      fc.asyncProperty(sequences, (actions) => withActions(actions, { ...options, knobs }, observe())),
+      casesOf(seed, few),
+    ),
+  );
 }
