@@ -1,12 +1,15 @@
 /** A world and Azure's CLI in a shell beside it, unmodified except for how long it sleeps. Every address but this machine's is out of reach, so that nothing of Azure is called. */
 import { execFile } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { Program } from '../../../world/simulator/real-control-plane/program.ts';
 import { startWorld, type RunningWorld, type StartOptions } from '../../../world/simulator/entry/world-entry.ts';
 import { COMPILE_CACHE } from '../given.ts';
 import { givenAzureCli } from './find-azure-cli.ts';
 
+/** Runs the commands of one shell, so that each need not load the CLI. */
+const FORKED_AZ = join(import.meta.dirname, 'forked-az.py');
 const MAIN = resolve(import.meta.dirname, '..', '..', '..', 'src', 'cli', 'main.ts');
 /** A minute of Azure in a second. */
 const SPEED = 60;
@@ -36,11 +39,14 @@ export class AzureCli {
   /** The shell's folder; the files of the world are in `world/`. */
   readonly dir: string;
   readonly #variables: Readonly<Record<string, string>>;
+  readonly #socket: string;
+  #forks: Program | undefined;
 
   private constructor(world: RunningWorld, dir: string, variables: Readonly<Record<string, string>>) {
     this.world = world;
     this.dir = dir;
     this.#variables = variables;
+    this.#socket = join(dir, 'az.socket');
   }
 
   static async start(options: StartOptions = {}): Promise<AzureCli> {
@@ -49,7 +55,9 @@ export class AzureCli {
     await world.writeFiles(join(dir, 'world'));
     mkdirSync(join(dir, 'python'));
     writeFileSync(join(dir, 'python', 'sitecustomize.py'), SHORT_SLEEPS);
-    return new AzureCli(world, dir, await world.environment(join(dir, 'world')));
+    const cli = new AzureCli(world, dir, await world.environment(join(dir, 'world')));
+    await cli.#startForks();
+    return cli;
   }
 
   /** The same, signed in. */
@@ -70,20 +78,44 @@ export class AzureCli {
     this.addProgram('aks-autoscaler', `exec ${process.execPath} --disable-warning=ExperimentalWarning ${MAIN} "$@"`);
   }
 
-  /** Runs lines in bash until one fails. A command takes the processor for seconds: cases of other files, whose time is real, come first. */
-  run(script: string, variables: Readonly<Record<string, string>> = {}): Promise<Ran> {
+  /** An `az` of the package is a Python program; any other one is run as it is. */
+  async #startForks(): Promise<void> {
+    const [first = ''] = readFileSync(join(givenAzureCli() ?? '', 'az'), 'utf8').split('\n');
+    const python = /^#!(\S*python[\d.]*)$/.exec(first)?.[1];
+    if (python === undefined) return;
+    writeFileSync(join(this.dir, 'az'), `#!${python} -IS\n${readFileSync(FORKED_AZ, 'utf8')}`, { mode: 0o755 });
+    await new Promise<void>((listens) => {
+      this.#forks = new Program({
+        name: 'az',
+        command: ['nice', '-n', '5', python, FORKED_AZ],
+        args: ['serve', this.#socket],
+        env: this.#environment(),
+        logFile: join(this.dir, 'az.log'),
+        onLine: () => listens(),
+      });
+      void this.#forks.ended.then(() => listens());
+    });
+  }
+
+  #environment(): Readonly<Record<string, string>> {
     const nowhere = 'http://127.0.0.1:9';
-    const env = {
+    return {
       PATH: [this.dir, givenAzureCli(), '/usr/local/bin', '/usr/bin', '/bin'].join(':'),
       HOME: this.dir,
       PYTHONPATH: join(this.dir, 'python'),
       HTTPS_PROXY: nowhere,
       HTTP_PROXY: nowhere,
       NO_PROXY: 'localhost,127.0.0.1',
+      AZ_INSTALLER: 'PIP',
+      AZ_SOCKET: this.#socket,
       ...COMPILE_CACHE,
       ...this.#variables,
-      ...variables,
     };
+  }
+
+  /** Runs lines in bash until one fails. A command takes the processor for seconds: cases of other files, whose time is real, come first. */
+  run(script: string, variables: Readonly<Record<string, string>> = {}): Promise<Ran> {
+    const env = { ...this.#environment(), ...variables };
     return new Promise((done) => {
       const child = execFile(
         'nice',
@@ -107,6 +139,7 @@ export class AzureCli {
   }
 
   async stop(): Promise<void> {
+    this.#forks?.signal('SIGKILL');
     await this.world.stop();
     rmSync(this.dir, { recursive: true, force: true });
   }
