@@ -3,7 +3,7 @@
  * the Cluster Autoscaler's API group, so that objects written for one can be used with the other. All versions of a kind have one
  * schema: the API server converts between them by their name alone.
  */
-import type { Json, JsonMap } from './notation.ts';
+import type { JsonMap } from './notation.ts';
 import { helmNotation, helmText } from './helm-text.ts';
 
 const GROUP = 'autoscaling.x-k8s.io';
@@ -249,7 +249,7 @@ export function capacityDefinitionsTemplate(): string {
       `{{- $found := lookup "apiextensions.k8s.io/v1" "CustomResourceDefinition" "" "${name}" }}`,
       '{{- $owner := dig "metadata" "annotations" "meta.helm.sh/release-name" "" ($found | default dict) }}',
       '{{- if or (not $found) (eq $owner .Release.Name) }}',
-      `${helmText([helmNotation.literal(definition as Json)]).trimEnd()}`,
+      helmText([helmNotation.literal(definition)]).trimEnd(),
       '{{- end }}',
     ].join('\n');
   });
