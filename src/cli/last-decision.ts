@@ -14,7 +14,7 @@ import { adviseClassInSlices } from '../planning/explain/advice/advice.ts';
 import type { Advice } from '../planning/explain/advice/fix.ts';
 import { answerOn, type LiveAnswer, type Subject } from '../planning/explain/answers/answer.ts';
 import { FIRST_PLAN } from '../planning/scale-up/plan-input.ts';
-import { type AnswerInput, helplessClassOf } from '../planning/explain/answers/pod-answer.ts';
+import { type AnswerInput, helplessClassOf, ONLY_DECIDED } from '../planning/explain/answers/pod-answer.ts';
 
 /** Each takes as long as a plan. */
 const MOST_TRIED = 10;
@@ -24,7 +24,7 @@ interface LastDecisionDeps {
   readonly names: ResourceNames;
   /** Earlier decisions. */
   readonly history: HistoryReader;
-  readonly remainingWrites: NonNullable<AnswerInput['remainingWrites']>;
+  readonly remainingWrites: AnswerInput['remainingWrites'];
   /** May reject, and is bounded in time. */
   readonly nodeWriters: (name: NodeName) => Promise<NodeWriters | undefined>;
   /** Of the prices. undefined: it is not known. */
@@ -107,6 +107,6 @@ export class LastDecision implements DecisionJournal {
     const { stateBefore: state, policy } = up;
     const input = { ...FIRST_PLAN, observation, state, policy, names: this.#deps.names, exclude: new Set(up.excluded) };
     const { history, remainingWrites } = this.#deps;
-    return { input, scaleUp, scaleDown: down?.scaleDown, mostTried: MOST_TRIED, history, remainingWrites };
+    return { ...ONLY_DECIDED, input, scaleUp, scaleDown: down?.scaleDown, mostTried: MOST_TRIED, history, remainingWrites };
   }
 }

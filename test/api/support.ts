@@ -5,6 +5,7 @@ import { adviseClass, helplessClasses } from '../../src/planning/explain/advice/
 import { aStage, type StageOptions } from '../loop/support.ts';
 import { FIRST_PLAN } from '../../src/planning/scale-up/plan-input.ts';
 import { resourceNames, START_MS } from '../support/builders.ts';
+import { ONLY_DECIDED } from '../../src/planning/explain/answers/pod-answer.ts';
 
 export interface DocumentsOptions extends StageOptions {
   readonly loops?: number;
@@ -37,7 +38,7 @@ export async function documentInput(options: DocumentsOptions): Promise<Document
   const advice = new Map(classes.map((each) => [each.verdict, adviseClass({ input, plan }, each)]));
   return {
     report: report as ObservedReport,
-    pods: { input, scaleUp: plan, scaleDown: report.scaleDown },
+    pods: { ...ONLY_DECIDED, input, scaleUp: plan, scaleDown: report.scaleDown },
     advice,
     policy: stage.deps.policy,
     replica: {

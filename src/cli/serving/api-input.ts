@@ -132,7 +132,7 @@ function gather(deps: ApiInputDeps, report: ObservedReport, pods: AnswerInput): 
 function tokensByPool({ observation }: ObservedReport, { remainingWrites }: AnswerInput): ReadonlyMap<string, PoolTokens> {
   return new Map(
     observation.cloud.groups.flatMap(({ id }) => {
-      const writes = remainingWrites?.(id);
+      const writes = remainingWrites(id);
       return writes === undefined ? [] : [[id, { left: writes.left, of: writes.of }]];
     }),
   );

@@ -2,7 +2,6 @@
  * The effects of a scale-up: capacity writes of several groups in parallel, then events, metrics and one log line each. Must
  * not know why a group is increased, which is the plan's, nor how a write is made safe, which is the adapter's.
  */
-import { defined } from '../../lib/defined.ts';
 import { asAutoscalerError } from '../../lib/errors.ts';
 import { type SlicedWork, visitInSlices } from '../../lib/slices.ts';
 import type { Increase, ScaleUpPlan } from '../../domain/plan.ts';
@@ -38,8 +37,8 @@ export async function executeScaleUp(input: ExecuteScaleUpInput, signal: AbortSi
 
 /** Records for each pod without a fitting node group why it stays pending, and what helps. Called once per loop, after the last plan. */
 export async function recordUnhelpedPods({ input, plan, planMs }: TimedPlan, deps: LoopDeps, over: AbortSignal): Promise<void> {
-  const advice = await deps.turns.finishUnless(over, deps.advice.adviseAll(input, plan, planMs));
-  const unhelped = { plan, groups: input.observation.cloud.groups, ...defined({ advice }) };
+  const advice = (await deps.turns.finishUnless(over, deps.advice.adviseAll(input, plan, planMs))) ?? new Map();
+  const unhelped = { plan, groups: input.observation.cloud.groups, advice };
   await deps.turns.finish(recordUnhelped(unhelped, deps));
 }
 

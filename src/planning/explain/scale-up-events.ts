@@ -30,7 +30,7 @@ export interface UnhelpedPodsInput {
   readonly plan: ScaleUpPlan;
   readonly groups: readonly NodeGroup[];
   /** What helps, by verdict. If a verdict is absent, nothing was simulated for it, and nothing is advised. */
-  readonly advice?: ReadonlyMap<PodVerdict, SimulatedAdvice>;
+  readonly advice: ReadonlyMap<PodVerdict, SimulatedAdvice>;
 }
 
 /** Each of them may need a text of its own about every pool. */
@@ -79,7 +79,7 @@ function whyUnhelped({ groups, advice }: Omit<UnhelpedPodsInput, 'plan'>): (verd
   const byId = new Map(groups.map((group) => [group.id as string, group]));
   const made = new Map<Helpless, DescribedVerdict>();
   return (verdict) => {
-    const described = made.get(verdict) ?? describeVerdict(verdict, byId, advice?.get(verdict));
+    const described = made.get(verdict) ?? describeVerdict(verdict, byId, advice.get(verdict));
     made.set(verdict, described);
     return described;
   };
@@ -140,7 +140,7 @@ export function increaseEvents(
   record: IncreaseRecord,
   group: NodeGroup | undefined,
   namespace: string,
-  podGroups?: PodGroups,
+  podGroups: PodGroups | undefined,
 ): readonly AutoscalerEvent[] {
   const { increase, outcome } = record;
   const step = describeIncrease(increase, group);

@@ -4,7 +4,7 @@
  */
 import { parseArgs } from 'node:util';
 import { answerOn, SUBJECT_KINDS, type Subject } from '../../planning/explain/answers/answer.ts';
-import type { AnswerInput } from '../../planning/explain/answers/pod-answer.ts';
+import { type AnswerInput, ONLY_DECIDED } from '../../planning/explain/answers/pod-answer.ts';
 import { nearestName } from '../../lib/nearest-name.ts';
 import { isConfigErrors } from '../../config/types/config.ts';
 import { loadConfig } from '../../config/load.ts';
@@ -126,7 +126,7 @@ async function explainFiles(subject: Subject, values: ExplainOptions, terminal: 
     throw configError('--cluster FILE and --pools FILE belong together; see explain --help.');
   if (values.watch === true) throw configError('--watch asks a running daemon; files do not change; see explain --help.');
   const { input } = await readPlanInput(values, { settings: [], manifests: [] }, terminal);
-  const decision = planLoop(input);
+  const decision = { ...ONLY_DECIDED, ...planLoop(input) };
   const answer = answerOn(subject, decision);
   if (answer === undefined) {
     terminal.err(`${notFound(subject, decision)}\n`);

@@ -8,6 +8,7 @@ import { planLoop } from '../plan/report/plan-loop.ts';
 import { readPlanInput } from '../plan/read-input.ts';
 import type { Terminal } from '../../cli/process/process.ts';
 import type { LiveSource } from './live-answers.ts';
+import { ONLY_DECIDED } from '../../planning/explain/answers/pod-answer.ts';
 
 export interface ComputedAnswer {
   /** undefined: there is no such subject. */
@@ -30,7 +31,7 @@ export async function answerWithoutLeader(subject: Subject, settings: readonly s
       ? "Without the daemon's memory: back-offs, idle timers and the history are unknown."
       : `Without the daemon's memory: no history; back-offs and idle timers are those saved at ${formatMoment(memorySavedAtMs, nowMs)}.`;
   return {
-    answer: answerOn(subject, planLoop(input)),
+    answer: answerOn(subject, { ...ONLY_DECIDED, ...planLoop(input) }),
     nowMs,
     lacks,
     ...(input.currency === undefined ? {} : { currency: input.currency }),

@@ -207,7 +207,7 @@ describe('the room of buffers', () => {
     const groups = [aGroup({ id: 'a', target: 0 })];
     const plan = planFor({ groups, capacity, capacityPolicy: on });
     expect(growth(plan)).toEqual([]);
-    expect(buffersWithoutScaleUpEvents({ plan, groups }).map(({ message }) => message)).toEqual([
+    expect(buffersWithoutScaleUpEvents({ plan, groups, advice: new Map() }).map(({ message }) => message)).toEqual([
       "capacity buffer didn't trigger scale-up: the only pool cannot take this pod now. a: unsupported dynamic-resource-allocation: resource claim gpu",
     ]);
   });

@@ -9,6 +9,7 @@ import { AutoscalerError } from '../../../src/lib/errors.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
 import { aGroup, aNode, aPod, aTemplate, START_MS } from '../../support/builders.ts';
 import { inputFor, planFor, type World } from '../scale-up/world.ts';
+import { ONLY_DECIDED } from '../../../src/planning/explain/answers/pod-answer.ts';
 
 const labels = { agentpool: 'a', 'kubernetes.io/os': 'linux' };
 const NODES: Headroom = { kind: 'nodes', nodes: 2 };
@@ -54,7 +55,7 @@ describe('a row of headroom', () => {
     const given = world([CPUS], { capacityPolicy: { headroom: [CPUS] } });
     const [input, scaleUp] = [inputFor(given), planFor(given)];
     expect(headroomRows(input, scaleUp).map(({ group = 'cluster', kept }) => `${group} ${kept}`)).toEqual(['a 3', 'cluster 1']);
-    const answer = answerPool({ input, scaleUp }, 'a');
+    const answer = answerPool({ ...ONLY_DECIDED, input, scaleUp }, 'a');
     expect(answer).toMatchObject({ podsHelped: 0, podsWaiting: 0, headroom: [{ kept: 3 }] });
   });
 });
@@ -68,7 +69,7 @@ describe('what the world hears of headroom', () => {
     if (increase === undefined) throw new Error('no increase');
     expect(plan.summary).toBe('a 1 -> 2 (headroom)');
     const texts = (change: object, outcome: Parameters<typeof increaseEvents>[0]['outcome']) =>
-      increaseEvents({ increase: { ...increase, ...change }, outcome, atMs: START_MS }, pool([]), 'kube-system').map(
+      increaseEvents({ increase: { ...increase, ...change }, outcome, atMs: START_MS }, pool([]), 'kube-system', undefined).map(
         ({ type, subject, reason }) => `${type} ${subject.kind} ${reason}`,
       );
     const { group } = increase;
@@ -83,7 +84,7 @@ describe('what the world hears of headroom', () => {
 
   it('headroom without a place is no event and no pending pod, and the metric has it as missing', async () => {
     const plan = planFor(world([NODES], { groups: [pool([NODES], 1, 1)] }));
-    expect(buffersWithoutScaleUpEvents({ plan, groups: [] })).toEqual([]);
+    expect(buffersWithoutScaleUpEvents({ plan, groups: [], advice: new Map() })).toEqual([]);
     const metrics = createMetrics();
     publishVerdicts(plan, START_MS, metrics);
     publishHeadroom(plan, metrics);

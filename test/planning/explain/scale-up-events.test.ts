@@ -7,7 +7,7 @@ import type { Pod } from '../../../src/domain/pod.ts';
 import type { PodGroups } from '../../../src/domain/workloads.ts';
 import type { FitReason, GroupRefusal, PodVerdict } from '../../../src/domain/reasons.ts';
 import type { Advice } from '../../../src/planning/explain/advice/fix.ts';
-import { increaseEvents, podsWithoutScaleUpEvents } from '../../../src/planning/explain/scale-up-events.ts';
+import { increaseEvents, podsWithoutScaleUpEvents, type UnhelpedPodsInput } from '../../../src/planning/explain/scale-up-events.ts';
 import { aGroup, aPod, somePodGroups, START_MS } from '../../support/builders.ts';
 
 const group = aGroup({ id: 'aks-general-vmss', target: 3 });
@@ -35,7 +35,7 @@ describe('events of a capacity write', () => {
     ['met by a conflict', { kind: 'conflict', group: group.id, observed: 4 }, []],
     ['withheld', { kind: 'withheld', group: group.id }, []],
   ])('%s', (_name, outcome, expected) => {
-    const told = increaseEvents({ increase, outcome, atMs: START_MS }, group, 'kube-system');
+    const told = increaseEvents({ increase, outcome, atMs: START_MS }, group, 'kube-system', undefined);
     expect(told.map(({ type, subject, reason, message }) => `${type} ${subject.kind}/${subject.name} ${reason}: ${message}`)).toEqual(
       expected,
     );
@@ -81,8 +81,9 @@ describe("why a pod didn't trigger a scale-up", () => {
     ...NOTHING_PLANNED,
     verdicts: new Map(pods.map((pod) => [pod, verdict])),
   });
-  const messages = (given: Omit<Parameters<typeof podsWithoutScaleUpEvents>[0], 'groups'>) =>
-    finishAtOnce(podsWithoutScaleUpEvents({ groups, ...given })).map(({ message }) => message);
+  const NO_ADVICE = { groups, advice: new Map() };
+  const messages = (given: Pick<UnhelpedPodsInput, 'plan'> & Partial<UnhelpedPodsInput>) =>
+    finishAtOnce(podsWithoutScaleUpEvents({ ...NO_ADVICE, ...given })).map(({ message }) => message);
 
   it('names every pool with all its obstacles; the nearest pool comes first', () => {
     expect(messages({ plan: plan([aPod()]) })).toEqual([
@@ -94,7 +95,7 @@ describe("why a pod didn't trigger a scale-up", () => {
 
   it('may be interrupted after a few pods, each of which may need a text of its own', () => {
     const verdicts = new Map(Array.from({ length: 80 }, () => [aPod(), { ...verdict }] as const));
-    expect([...podsWithoutScaleUpEvents({ plan: { ...plan([]), verdicts }, groups })]).toHaveLength(10);
+    expect([...podsWithoutScaleUpEvents({ plan: { ...plan([]), verdicts }, ...NO_ADVICE })]).toHaveLength(10);
   });
 
   it('puts pools that differ only in a value that the pod does not want in one row', () => {
@@ -127,7 +128,7 @@ describe("why a pod didn't trigger a scale-up", () => {
     const gang = { title: 'pod group train', kind: 'PodGroup', namespace: 'ml', name: 'train', uid: 'u', needs: 8, placed: 5 } as const;
     const shared: PodVerdict = { ...verdict, gang };
     const events = finishAtOnce(
-      podsWithoutScaleUpEvents({ plan: { ...plan([]), verdicts: new Map([aPod(), aPod()].map((pod) => [pod, shared])) }, groups }),
+      podsWithoutScaleUpEvents({ plan: { ...plan([]), verdicts: new Map([aPod(), aPod()].map((pod) => [pod, shared])) }, ...NO_ADVICE }),
     );
     expect(events.map(({ subject }) => subject)).toEqual([{ kind: 'PodGroup', namespace: 'ml', name: 'train', uid: 'u' }]);
     expect(events[0]?.message).toMatch(

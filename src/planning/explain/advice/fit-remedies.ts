@@ -55,7 +55,7 @@ const MOST_REPELLING = 2;
 
 /** Running pods that keep the pod away: by a rule that the pod itself has, too, or by their own. */
 function remediesForRepulsion(topologyKey: string, { shape, observation }: CandidateInput): Remedies {
-  const workloads = repellingWorkloads(observation.cluster, { shape, topologyKey });
+  const workloads = repellingWorkloads(observation.cluster, { shape, topologyKey, near: undefined });
   if (workloads.length === 0 || workloads.length > MOST_REPELLING) return undefined;
   return [workloads.map((workload): Remedy => [{ kind: 'drop-repulsion', workload, topologyKey }, 7])];
 }

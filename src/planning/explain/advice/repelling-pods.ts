@@ -8,8 +8,8 @@ import { workloadOf, type Workload } from '../changes/workload.ts';
 interface Repelled {
   readonly shape: PodShape;
   readonly topologyKey: string;
-  /** The domain of this node counts. If absent, every domain. */
-  readonly near?: NodeName;
+  /** The domain of this node counts. If undefined, every domain. */
+  readonly near: NodeName | undefined;
 }
 
 /** The workloads whose running pods keep such a pod away by a required anti-affinity rule, each once. */
@@ -33,7 +33,7 @@ export function repellingWorkloads(
 
 function repels(
   { shape: { podAntiAffinity, namespace } }: Pod,
-  { shape, topologyKey }: Repelled,
+  { shape, topologyKey }: Omit<Repelled, 'near'>,
   namespaces: ClusterView['namespaces'],
 ): boolean {
   return podAntiAffinity.some(

@@ -40,8 +40,8 @@ interface SearchInput<Of extends Candidate, Result> {
 }
 
 interface SearchResult<Of extends Candidate, Result> {
-  /** The first set that solves all; else, of those that solve some, the one that solves most. Absent if none does. */
-  readonly found?: TriedCandidate<Of, Result>;
+  /** The first set that solves all; else, of those that solve some, the one that solves most. undefined: none does. */
+  readonly found: TriedCandidate<Of, Result> | undefined;
   /** How many sets of changes were simulated. */
   readonly tried: number;
 }
@@ -75,8 +75,7 @@ export function* search<Of extends Candidate, Result>(input: SearchInput<Of, Res
     queue.push(...extend(latest));
     queue.sort(byEffort);
   }
-  if (best === undefined) return { tried };
-  const found = yield* withLeastNodes(best, input, tryOut);
+  const found = best && (yield* withLeastNodes(best, input, tryOut));
   return { found, tried };
 }
 

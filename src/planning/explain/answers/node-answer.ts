@@ -115,8 +115,7 @@ function answerStopped({ input: { observation, policy } }: AnswerInput, name: st
 }
 
 function adviseOn(name: string, decided: AnswerInput): NodeAnswer['advice'] {
-  const { adviseNode = () => finishAtOnce(adviseNodeInSlices(decided, name)) } = decided;
-  const advice = adviseNode();
+  const advice = decided.adviseNode === undefined ? finishAtOnce(adviseNodeInSlices(decided, name)) : decided.adviseNode();
   return advice === undefined ? undefined : { ...advice, text: describeRemovalAdvice(advice) };
 }
 

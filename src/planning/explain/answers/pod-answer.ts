@@ -32,21 +32,32 @@ export interface AnswerInput {
   readonly input: ScaleUpInput;
   /** What `planScaleUp` returned for the input. */
   readonly scaleUp: ScaleUpPlan;
-  /** Absent if removals were not decided. */
-  readonly scaleDown?: ScaleDownPlan | undefined;
-  /** What happened before. Absent if it is not known. */
-  readonly history?: HistoryReader | undefined;
-  /** How many changes are simulated at most. If absent, as many as a person can wait for. */
-  readonly mostTried?: number;
-  /** Who wrote the node that is asked about. Absent if it is not known. */
-  readonly nodeWriters?: NodeWriters | undefined;
-  /** If absent, or if it returns undefined, they are not known. */
-  readonly remainingWrites?: (group: NodeGroupId) => RemainingWrites | undefined;
+  /** undefined: removals were not decided. */
+  readonly scaleDown: ScaleDownPlan | undefined;
+  /** What happened before. undefined: it is not known. */
+  readonly history: HistoryReader | undefined;
+  /** How many changes are simulated at most. If undefined, as many as a person can wait for. */
+  readonly mostTried: number | undefined;
+  /** Who wrote the node that is asked about. undefined: it is not known. */
+  readonly nodeWriters: NodeWriters | undefined;
+  /** undefined: they are not known. */
+  readonly remainingWrites: (group: NodeGroupId) => RemainingWrites | undefined;
   /** Returns what is known to help, instead of a simulation for this answer. */
-  readonly advise?: (helpless: HelplessClass) => Advice | undefined;
+  readonly advise: ((helpless: HelplessClass) => Advice | undefined) | undefined;
   /** The same for the node that is asked about. */
-  readonly adviseNode?: () => RemovalAdvice | undefined;
+  readonly adviseNode: (() => RemovalAdvice | undefined) | undefined;
 }
+
+/** Nothing but the decision is known, and advice is simulated for the answer. */
+export const ONLY_DECIDED: Omit<AnswerInput, 'input' | 'scaleUp'> = {
+  scaleDown: undefined,
+  history: undefined,
+  mostTried: undefined,
+  nodeWriters: undefined,
+  remainingWrites: () => undefined,
+  advise: undefined,
+  adviseNode: undefined,
+};
 
 export interface PodAnswer {
   readonly kind: 'pod';

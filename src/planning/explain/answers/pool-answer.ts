@@ -188,7 +188,7 @@ function knownOf({ input, history, remainingWrites }: AnswerInput, group: NodeGr
     ...nodePrice(policy.scaleUp, group),
     paid: paidOf(input, group),
     aksCount: group.kind === 'vms-pool' ? undefined : group.agentPool?.count,
-    writeTokens: tokensOf(remainingWrites?.(group.id)),
+    writeTokens: tokensOf(remainingWrites(group.id)),
     template:
       group.template === undefined
         ? undefined

@@ -13,6 +13,7 @@ import { aHistory } from '../../../support/history.ts';
 import { aPolicy } from '../../../support/policy.ts';
 import { FIRST_PLAN } from '../../../../src/planning/scale-up/plan-input.ts';
 import { anAcceptedIncrease, aState, type StateParts } from '../../../support/state.ts';
+import { ONLY_DECIDED } from '../../../../src/planning/explain/answers/pod-answer.ts';
 
 const MINUTE = 60_000;
 const A = nodeGroupId('a');
@@ -35,7 +36,7 @@ function answers({ state = {}, pods = [pod], maxSize = 10, others = [] }: Answer
     policy: aPolicy({ scaleUp: { enforceMinSize: false } }),
     names: resourceNames,
   };
-  return { input, scaleUp: planScaleUp(input) };
+  return { ...ONLY_DECIDED, input, scaleUp: planScaleUp(input) };
 }
 
 it.each([
@@ -77,9 +78,9 @@ it('a pool with reserved capacity says how many nodes fit into it, and what is u
       used: at + 1,
       ...(unknown === undefined ? {} : { unknown }),
     }));
-    const { input, scaleUp } = answers({ others: [group] });
+    const { input, ...decided } = answers({ others: [group] });
     const observation = { ...input.observation, cloud: { ...input.observation.cloud, reservations: reserved } };
-    const answer = answerOn({ kind: 'pool', name: 'r' }, { input: { ...input, observation }, scaleUp });
+    const answer = answerOn({ kind: 'pool', name: 'r' }, { ...decided, input: { ...input, observation } });
     return answer?.kind === 'pool' ? answer.reservation : undefined;
   };
   expect(answered()).toEqual({ group: 'crg', reserved: 3, used: 2, room: 1 });
@@ -87,10 +88,10 @@ it('a pool with reserved capacity says how many nodes fit into it, and what is u
 });
 
 it('a pool whose machines AKS creates says that nodes on their way are hardly cancelled, where they are to be', () => {
-  const { input, scaleUp } = answers({ others: [aGroup({ id: 'vms/standard_d4s_v5', kind: 'vms-pool', target: 0 })] });
+  const { input, ...decided } = answers({ others: [aGroup({ id: 'vms/standard_d4s_v5', kind: 'vms-pool', target: 0 })] });
   const cancelling = (name: string, cancelIncreases: boolean) => {
     const policy = { ...input.policy, scaleDown: { ...input.policy.scaleDown, cancelIncreases } };
-    const answer = answerOn({ kind: 'pool', name }, { input: { ...input, policy }, scaleUp });
+    const answer = answerOn({ kind: 'pool', name }, { ...decided, input: { ...input, policy } });
     return answer?.kind === 'pool' ? answer.cancelling : '';
   };
   expect(cancelling('vms/standard_d4s_v5', true)).toContain('AKS accepts no other request for the pool');

@@ -15,6 +15,7 @@ import {
 import { aPolicy } from '../../../support/policy.ts';
 import { FIRST_PLAN } from '../../../../src/planning/scale-up/plan-input.ts';
 import { aState } from '../../../support/state.ts';
+import { ONLY_DECIDED } from '../../../../src/planning/explain/answers/pod-answer.ts';
 
 /** A pod of a DaemonSet, as its controller pins it. */
 function agent(shape: ShapeOptions, node = 'n'): Pod {
@@ -39,7 +40,7 @@ function sentenceOf(pods: readonly Pod[]): string | undefined {
     policy: aPolicy({ scaleUp: { enforceMinSize: false } }),
     names: resourceNames,
   };
-  return answerOn({ kind: 'pod', name: 'default/agent' }, { input, scaleUp: planScaleUp(input) })?.sentence;
+  return answerOn({ kind: 'pod', name: 'default/agent' }, { ...ONLY_DECIDED, input, scaleUp: planScaleUp(input) })?.sentence;
 }
 
 const tolerations = [{ key: '', operator: 'Exists' as const, value: '', effect: undefined }];

@@ -5,6 +5,7 @@ import { aCluster, aGroup, aNode, anObservation, aPod, resourceNames, START_MS }
 import { aPolicy } from '../../../support/policy.ts';
 import { FIRST_PLAN } from '../../../../src/planning/scale-up/plan-input.ts';
 import { aState } from '../../../support/state.ts';
+import { ONLY_DECIDED } from '../../../../src/planning/explain/answers/pod-answer.ts';
 
 it.each([
   [true, "node a-0 of a takes it once it is ready, and is named in the pod's status meanwhile"],
@@ -19,6 +20,6 @@ it.each([
     policy: aPolicy({ scaleUp: { enforceMinSize: false, nominateNodes } }),
     names: resourceNames,
   };
-  const answer = answerOn({ kind: 'pod', name: 'default/web' }, { input, scaleUp: planScaleUp(input) });
+  const answer = answerOn({ kind: 'pod', name: 'default/web' }, { ...ONLY_DECIDED, input, scaleUp: planScaleUp(input) });
   expect(answer?.sentence).toBe(`Pending for 30 s: ${expected}.`);
 });

@@ -8,6 +8,7 @@ import { NOTHING_REPACKED } from '../../../../src/domain/repack.ts';
 import { aPolicy } from '../../../support/policy.ts';
 import { FIRST_PLAN } from '../../../../src/planning/scale-up/plan-input.ts';
 import { aState } from '../../../support/state.ts';
+import { ONLY_DECIDED } from '../../../../src/planning/explain/answers/pod-answer.ts';
 
 function sentenceOf(resize: PendingResize, poolCpu = '15', why?: string): string | undefined {
   const node = aNode({ name: 'n', cpu: '3860m' });
@@ -25,7 +26,7 @@ function sentenceOf(resize: PendingResize, poolCpu = '15', why?: string): string
     policy: aPolicy({ scaleUp: { enforceMinSize: false } }),
     names: resourceNames,
   };
-  return answerOn({ kind: 'pod', name: 'default/db' }, { input, scaleUp: planScaleUp(input) })?.sentence;
+  return answerOn({ kind: 'pod', name: 'default/db' }, { ...ONLY_DECIDED, input, scaleUp: planScaleUp(input) })?.sentence;
 }
 
 const wanted = (cpu: string) => resourceNames.parse({ cpu, memory: '128Mi', pods: '1' });

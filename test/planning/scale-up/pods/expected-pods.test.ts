@@ -42,6 +42,7 @@ describe('pods that controllers are about to make', () => {
       { increase, outcome: { kind: 'accepted', group: increase.group, target: 5 }, atMs: START_MS },
       groups[0],
       'kube-system',
+      undefined,
     );
     expect(events.filter(({ reason }) => reason === 'TriggeredScaleUp').map(({ subject }) => subject.name)).toEqual(['web-1']);
     const metrics = createMetrics();
@@ -53,7 +54,7 @@ describe('pods that controllers are about to make', () => {
     const big = [aPod({ name: 'big', cpu: '99', shape: { cpu: '99' }, controller })];
     const plan = planFor({ groups, nodes, pods: big, workloads: wants(3), policy: on });
     expect(injected(plan)).toHaveLength(2);
-    expect(finishAtOnce(podsWithoutScaleUpEvents({ plan, groups })).map(({ subject }) => subject.name)).toEqual(['big']);
+    expect(finishAtOnce(podsWithoutScaleUpEvents({ plan, groups, advice: new Map() })).map(({ subject }) => subject.name)).toEqual(['big']);
   });
 
   it('copies of a pod that claims devices ask for devices of their own, or are refused by name as it is', () => {
