@@ -80,18 +80,11 @@ export class Session {
     return this;
   }
 
-  see(pods: readonly ObservedPod[]): this {
-    for (const pod of pods) this.recorder.seePod(pod, at(this.#now));
-    return this;
-  }
-
-  forget(uids: readonly string[]): this {
-    for (const uid of uids) this.recorder.forgetPod(uid, at(this.#now));
-    return this;
-  }
-
-  want(replicas: number, name = 'web'): this {
-    this.recorder.setReplicas({ kind: 'Deployment', namespace: 'shop', name, replicas }, at(this.#now));
+  play(story: readonly Step[]): this {
+    for (const step of story) {
+      if (typeof step === 'number') this.pass(step);
+      else step(this, at(this.#now));
+    }
     return this;
   }
 
@@ -138,4 +131,22 @@ export class Session {
     this.lines.push(...this.recorder.take(at(this.#now)));
     return this;
   }
+}
+
+/** A number lets time pass until that second. */
+export type Step = number | ((session: Session, nowMs: number) => unknown);
+
+export const begin: Step = (session) => session.begin();
+
+export function see(...pods: readonly ObservedPod[]): Step {
+  return ({ recorder }, nowMs) => pods.forEach((pod) => recorder.seePod(pod, nowMs));
+}
+
+export function forget(...uids: readonly string[]): Step {
+  return ({ recorder }, nowMs) => uids.forEach((uid) => recorder.forgetPod(uid, nowMs));
+}
+
+/** The Deployment `shop/web` states its number. */
+export function want(replicas: number): Step {
+  return ({ recorder }, nowMs) => recorder.setReplicas({ kind: 'Deployment', namespace: 'shop', name: 'web', replicas }, nowMs);
 }

@@ -1,11 +1,10 @@
-import { appendFile, type FileHandle, mkdtemp, open, readdir, readFile, rm, truncate } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { appendFile, type FileHandle, open, readdir, readFile, truncate } from 'node:fs/promises';
+import { describe, expect, it } from 'vitest';
 import { readRecording } from '../../../lab/loads/recording-file.ts';
 import type { RecordingLine } from '../../../lab/loads/recording-lines.ts';
 import { type OpenFile, RecordingLog } from '../../../lab/recordings/recording-log.ts';
 import { SMALL, START_MS } from './observations.ts';
+import { folderOfFile } from '../../../../test/support/temporary-folder.ts';
 
 const HEADER = { name: 'live', startMs: START_MS, currency: 'USD' };
 const WORKLOAD: RecordingLine = { kind: 'workload', workload: { id: 'w1', kind: 'Job', namespace: 'shop', name: 'sums', pod: SMALL } };
@@ -14,11 +13,7 @@ function run(seconds: number): RecordingLine {
   return { kind: 'run', atMs: seconds * 1_000, workload: 'w1', runMs: 5_000 };
 }
 
-let dir = '';
-beforeAll(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'recording-log-'));
-});
-afterAll(() => rm(dir, { recursive: true }));
+const inFolder = folderOfFile();
 
 async function timesIn(path: string): Promise<readonly number[]> {
   return (await readRecording(path)).scenario.events.map(({ atMs }) => atMs / 1_000);
@@ -26,7 +21,7 @@ async function timesIn(path: string): Promise<readonly number[]> {
 
 describe.each(['jsonl', 'jsonl.gz'])('a recording that is being written as %s', (ending) => {
   it('can be read after each flush, in order of time', async () => {
-    const path = join(dir, `open.${ending}`);
+    const path = inFolder(`open.${ending}`);
     const log = await RecordingLog.create(path, HEADER);
     log.append([WORKLOAD, run(9)]);
     await log.flush();
@@ -38,7 +33,7 @@ describe.each(['jsonl', 'jsonl.gz'])('a recording that is being written as %s', 
   });
 
   it('is in order of time on the disk after its end, and nothing is left beside it', async () => {
-    const path = join(dir, `ended.${ending}`);
+    const path = inFolder(`ended.${ending}`);
     const log = await RecordingLog.create(path, HEADER);
     log.append([run(9), WORKLOAD]);
     await log.flush();
@@ -48,11 +43,11 @@ describe.each(['jsonl', 'jsonl.gz'])('a recording that is being written as %s', 
     expect({ ...scenario, events: scenario.events.length }).toMatchObject({ ...HEADER, durationMs: 20_000, events: 2 });
     expect(isComplete).toBe(true);
     expect(await timesIn(path)).toEqual([4, 9]);
-    expect((await readdir(dir)).filter((name) => name.endsWith('.part'))).toEqual([]);
+    expect((await readdir(inFolder())).filter((name) => name.endsWith('.part'))).toEqual([]);
   });
 
   it('goes on after its process was killed in the middle of a line', async () => {
-    const path = join(dir, `killed.${ending}`);
+    const path = inFolder(`killed.${ending}`);
     const log = await RecordingLog.create(path, HEADER);
     log.append([WORKLOAD, run(3)]);
     await log.flush();
@@ -71,18 +66,18 @@ describe.each(['jsonl', 'jsonl.gz'])('a recording that is being written as %s', 
 
 describe('a recording that cannot be written', () => {
   it('does not replace a file', async () => {
-    const path = join(dir, 'precious.jsonl');
+    const path = inFolder('precious.jsonl');
     await appendFile(path, 'x');
     await expect(RecordingLog.create(path, HEADER)).rejects.toThrow(`The recording ${path} cannot be written: the file exists (EEXIST).`);
     expect(await readFile(path, 'utf8')).toBe('x');
   });
 
   it('names a folder that does not exist', async () => {
-    await expect(RecordingLog.create(join(dir, 'absent', 'x.gz'), HEADER)).rejects.toThrow('its folder does not exist (ENOENT)');
+    await expect(RecordingLog.create(inFolder('absent', 'x.gz'), HEADER)).rejects.toThrow('its folder does not exist (ENOENT)');
   });
 
   it('names a full disk, leaves no part of a line, and writes what waits when there is room again', async () => {
-    const path = join(dir, 'full.jsonl');
+    const path = inFolder('full.jsonl');
     let room = 400;
     const log = await RecordingLog.create(path, HEADER, async () => withRoom(await open(path, 'wx'), () => room));
     log.append([WORKLOAD, run(1), run(2), run(3), run(4)]);

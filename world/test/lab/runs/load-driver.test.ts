@@ -31,18 +31,26 @@ function aScenario(workloads: readonly Workload[], events: readonly LoadEvent[])
   };
 }
 
+function scaled(atMs: number, count: number, workload = 'w'): LoadEvent {
+  return { kind: 'replicas', atMs, workload, count };
+}
+
 let world: World;
 let clock: VirtualSimClock;
 let driver: LoadDriver;
 afterEach(() => world.stop());
 
-async function play(scenario: Scenario): Promise<void> {
+async function playScenario(scenario: Scenario): Promise<void> {
   clock = new VirtualSimClock(START_MS);
   const client = { clientId: 'c', clientSecret: 's' };
   world = await startWorld({ spec: worldOfScenario(scenario, 1), clock, client, token: 't' });
   clock.advance(5 * MINUTE);
   driver = new LoadDriver(world, scenario);
   driver.start();
+}
+
+function play(...load: Parameters<typeof aScenario>): Promise<void> {
+  return playScenario(aScenario(...load));
 }
 
 const pods = (): readonly PodObject[] => world.cluster.store.pods().filter(({ metadata }) => metadata.namespace === 'shop');
@@ -52,16 +60,7 @@ const running = (): readonly PodObject[] =>
 
 describe('a load in a world', () => {
   it('follows replicas, and replaces what is evicted', async () => {
-    await play(
-      aScenario(
-        [aWorkload('Deployment', { budget: { maxUnavailable: 1 } })],
-        [
-          { kind: 'replicas', atMs: 0, workload: 'w', count: 2 },
-          { kind: 'replicas', atMs: 5 * MINUTE, workload: 'w', count: 4 },
-          { kind: 'replicas', atMs: 10 * MINUTE, workload: 'w', count: 1 },
-        ],
-      ),
-    );
+    await play([aWorkload('Deployment', { budget: { maxUnavailable: 1 } })], [scaled(0, 2), scaled(5 * MINUTE, 4), scaled(10 * MINUTE, 1)]);
     clock.advance(MINUTE);
     expect(running()).toHaveLength(2);
     expect(world.cluster.store.get('poddisruptionbudgets', 'shop', 'w')?.status).toMatchObject({ disruptionsAllowed: 1 });
@@ -75,7 +74,7 @@ describe('a load in a world', () => {
   });
 
   it('ends a run after its time of running, and begins a lost one again', async () => {
-    await play(aScenario([aWorkload('Job')], [{ kind: 'run', atMs: 0, workload: 'w', runMs: 10 * MINUTE, count: 2 }]));
+    await play([aWorkload('Job')], [{ kind: 'run', atMs: 0, workload: 'w', runMs: 10 * MINUTE, count: 2 }]);
     clock.advance(6 * MINUTE);
     expect(running()).toHaveLength(2);
     world.cluster.remove(running()[0]!);
@@ -90,7 +89,7 @@ describe('a load in a world', () => {
 
   it('does not count a run as interrupted that never ran', async () => {
     const big = aWorkload('Job', { pod: { containers: [{ requests: { cpu: '64' } }] } });
-    await play(aScenario([big], [{ kind: 'run', atMs: 0, workload: 'w', runMs: MINUTE }]));
+    await play([big], [{ kind: 'run', atMs: 0, workload: 'w', runMs: MINUTE }]);
     clock.advance(MINUTE);
     world.cluster.remove(pods()[0]!);
     clock.advance(MINUTE);
@@ -100,14 +99,8 @@ describe('a load in a world', () => {
 
   it('keeps the names of a StatefulSet’s pods, and does not replace pods without a controller', async () => {
     await play(
-      aScenario(
-        [aWorkload('StatefulSet'), aWorkload('Pod', { id: 'bare', name: 'bare' })],
-        [
-          { kind: 'replicas', atMs: 0, workload: 'w', count: 2 },
-          { kind: 'replicas', atMs: 0, workload: 'bare', count: 2 },
-          { kind: 'replicas', atMs: 10 * MINUTE, workload: 'w', count: 1 },
-        ],
-      ),
+      [aWorkload('StatefulSet'), aWorkload('Pod', { id: 'bare', name: 'bare' })],
+      [scaled(0, 2), scaled(0, 2, 'bare'), scaled(10 * MINUTE, 1)],
     );
     clock.advance(MINUTE);
     const before = named('w-1')?.metadata.uid;
@@ -124,10 +117,10 @@ describe('a load in a world', () => {
 
   it('rolls a new template out', async () => {
     const events: readonly LoadEvent[] = [
-      { kind: 'replicas', atMs: 0, workload: 'w', count: 2 },
+      scaled(0, 2),
       { kind: 'template', atMs: MINUTE, workload: 'w', pod: { containers: [{ requests: { cpu: '250m' } }] } },
     ];
-    await play(aScenario([aWorkload('Deployment')], events));
+    await play([aWorkload('Deployment')], events);
     clock.advance(5 * MINUTE);
     expect(running().map(({ spec }) => spec.containers[0]?.resources?.requests)).toEqual([{ cpu: '250m' }, { cpu: '250m' }]);
   });
@@ -148,7 +141,7 @@ describe('a load in a world', () => {
         terminationGracePeriodSeconds: 7,
       },
     });
-    await play(aScenario([shaped], [{ kind: 'replicas', atMs: 0, workload: 'id-1', count: 1 }]));
+    await play([shaped], [scaled(0, 1, 'id-1')]);
     clock.advance(MINUTE);
     const [pod] = pods();
     expect(driver.problems).toEqual(new Set());
@@ -164,20 +157,18 @@ describe('a load in a world', () => {
   it('lets Azure do what the load says', async () => {
     const pool = { name: 'general', vmSize: 'Standard_D4s_v5', count: 2, min: 0, max: 9, zones: ['1', '2'] };
     await play(
-      aScenario(
-        [],
-        [
-          { kind: 'stock', atMs: 0, vmSize: 'Standard_D4s_v5', count: 0 },
-          { kind: 'stock', atMs: MINUTE, vmSize: 'Standard_D4s_v5', zone: 'westeurope-1', count: null },
-          { kind: 'spot-eviction', atMs: 0, pool: 'spot', count: 1 },
-          { kind: 'failure', atMs: 0, pool: 'general', how: 'no-node', count: 2 },
-          { kind: 'pool', atMs: 2 * MINUTE, pool },
-          // AKS still works on the first change then.
-          { kind: 'pool', atMs: 2 * MINUTE + 1, pool: { ...pool, max: 8 } },
-          { kind: 'pool', atMs: 3 * MINUTE, pool: { ...pool, name: 'more', count: 0 } },
-          { kind: 'pool-removed', atMs: 4 * MINUTE, pool: 'spot' },
-        ].toSorted((left, right) => left.atMs - right.atMs) as readonly LoadEvent[],
-      ),
+      [],
+      [
+        { kind: 'stock', atMs: 0, vmSize: 'Standard_D4s_v5', count: 0 },
+        { kind: 'stock', atMs: MINUTE, vmSize: 'Standard_D4s_v5', zone: 'westeurope-1', count: null },
+        { kind: 'spot-eviction', atMs: 0, pool: 'spot', count: 1 },
+        { kind: 'failure', atMs: 0, pool: 'general', how: 'no-node', count: 2 },
+        { kind: 'pool', atMs: 2 * MINUTE, pool },
+        // AKS still works on the first change then.
+        { kind: 'pool', atMs: 2 * MINUTE + 1, pool: { ...pool, max: 8 } },
+        { kind: 'pool', atMs: 3 * MINUTE, pool: { ...pool, name: 'more', count: 0 } },
+        { kind: 'pool-removed', atMs: 4 * MINUTE, pool: 'spot' },
+      ].toSorted((left, right) => left.atMs - right.atMs) as readonly LoadEvent[],
     );
     const state = () => world.arm.control.state();
     expect(state().stock).toMatchObject({ 'standard_d4s_v5/0': 0, 'standard_d4s_v5/1': 0, 'standard_d4s_v5/2': 0 });
@@ -200,16 +191,14 @@ describe('a load in a world', () => {
 
   it('refuses writes, lacks Spot VMs and stops nodes for as long as the load says', async () => {
     await play(
-      aScenario(
-        [],
-        [
-          { kind: 'refusal', atMs: 0, pool: 'general', why: 'quota', forMs: 5 * MINUTE },
-          { kind: 'stock', atMs: 0, vmSize: 'Standard_F8s_v2', priority: 'Spot', count: 0 },
-          { kind: 'node-failure', atMs: MINUTE, pool: 'general', forMs: 3 * MINUTE },
-          { kind: 'node-failure', atMs: MINUTE, pool: 'spot' },
-          { kind: 'stock', atMs: 5 * MINUTE, vmSize: 'Standard_F8s_v2', priority: 'Spot', count: null },
-        ],
-      ),
+      [],
+      [
+        { kind: 'refusal', atMs: 0, pool: 'general', why: 'quota', forMs: 5 * MINUTE },
+        { kind: 'stock', atMs: 0, vmSize: 'Standard_F8s_v2', priority: 'Spot', count: 0 },
+        { kind: 'node-failure', atMs: MINUTE, pool: 'general', forMs: 3 * MINUTE },
+        { kind: 'node-failure', atMs: MINUTE, pool: 'spot' },
+        { kind: 'stock', atMs: 5 * MINUTE, vmSize: 'Standard_F8s_v2', priority: 'Spot', count: null },
+      ],
     );
     const state = () => world.arm.control.state();
     const readiness = (): readonly string[] =>
@@ -237,7 +226,7 @@ describe('a load in a world', () => {
   });
 
   it('loses a zone for as long as the load says', async () => {
-    await play(aScenario([], [{ kind: 'zone-outage', atMs: 0, zone: 'westeurope-2', forMs: 10 * MINUTE }]));
+    await play([], [{ kind: 'zone-outage', atMs: 0, zone: 'westeurope-2', forMs: 10 * MINUTE }]);
     const unready = (): readonly unknown[] =>
       world.cluster.store.nodes().flatMap(({ metadata: { labels }, status }) => {
         const isReady = status.conditions?.find(({ type }) => type === 'Ready')?.status === 'True';
@@ -254,35 +243,25 @@ describe('a load in a world', () => {
 
   it('says that a node cannot fail where there is none', async () => {
     await play(
-      aScenario(
-        [],
-        [
-          { kind: 'node-failure', atMs: 0, pool: 'spot' },
-          { kind: 'node-failure', atMs: 0, pool: 'spot' },
-        ],
-      ),
+      [],
+      [
+        { kind: 'node-failure', atMs: 0, pool: 'spot' },
+        { kind: 'node-failure', atMs: 0, pool: 'spot' },
+      ],
     );
     expect([...driver.problems]).toEqual(['node-failure of pool spot: pool "spot" has 0 running VMs, and 1 must hang']);
   });
 
   it('reports what the world refuses, and goes on', async () => {
     const wrong = aWorkload('Deployment', { id: 'wrong', name: 'wrong', pod: { containers: [{ requests: { cpu: 'much' } }] } });
-    await play(
-      aScenario(
-        [wrong, aWorkload('Deployment')],
-        [
-          { kind: 'replicas', atMs: 0, workload: 'wrong', count: 1 },
-          { kind: 'replicas', atMs: 0, workload: 'w', count: 1 },
-        ],
-      ),
-    );
+    await play([wrong, aWorkload('Deployment')], [scaled(0, 1, 'wrong'), scaled(0, 1)]);
     clock.advance(MINUTE);
     expect([...driver.problems]).toEqual([expect.stringMatching(/^replicas of workload wrong: .*"much": not a quantity/)]);
     expect(running()).toHaveLength(1);
   });
 
   it('stops', async () => {
-    await play(aScenario([aWorkload('Deployment')], [{ kind: 'replicas', atMs: MINUTE, workload: 'w', count: 1 }]));
+    await play([aWorkload('Deployment')], [scaled(MINUTE, 1)]);
     driver.stop();
     clock.advance(5 * MINUTE);
     expect(pods()).toEqual([]);
@@ -313,7 +292,7 @@ describe('the world of a scenario', () => {
   it('does not have its own workloads twice', async () => {
     const proxy = aWorkload('DaemonSet', { id: 'p', name: 'kube-proxy', namespace: 'kube-system' });
     const dns = aWorkload('Deployment', { id: 'd', name: 'coredns', namespace: 'kube-system' });
-    await play(aScenario([proxy, dns], [{ kind: 'replicas', atMs: 0, workload: 'd', count: 9 }]));
+    await play([proxy, dns], [scaled(0, 9, 'd')]);
     clock.advance(MINUTE);
     const system = world.cluster.store.pods().filter(({ metadata }) => metadata.namespace === 'kube-system');
     expect(system.filter(({ metadata }) => metadata.name.startsWith('kube-proxy'))).toHaveLength(3);
@@ -323,7 +302,7 @@ describe('the world of a scenario', () => {
   it('offers a size that the scenario describes', async () => {
     const scenario = aScenario([], []);
     const size = { vcpus: 96, memoryGiB: 384, gpus: 2, family: 'standardNewFamily' };
-    await play({ ...scenario, pools: [{ ...scenario.pools[0]!, vmSize: 'Standard_New96_v9', size }] });
+    await playScenario({ ...scenario, pools: [{ ...scenario.pools[0]!, vmSize: 'Standard_New96_v9', size }] });
     expect(world.arm.machines.list()[0]).toMatchObject({ vmSize: 'Standard_New96_v9', vcpus: 96, memoryGiB: 384, gpus: 2 });
     expect(world.cluster.store.nodes()[0]?.status.capacity).toMatchObject({ cpu: '96' });
     expect(world.arm.control.state().usages.find(({ name }) => name === 'standardNewFamily')).toMatchObject({ current: 192 });
@@ -340,7 +319,7 @@ describe('the price list of the world', () => {
   ])('has $price $currency for $vmSize$suffix', async ({ vmSize, suffix, currency, price }) => {
     const scenario = aScenario([], []);
     const [general, spot] = scenario.pools;
-    await play({
+    await playScenario({
       ...scenario,
       pools: [
         { ...general!, pricePerHour: 0.5 },

@@ -2,277 +2,121 @@
 import { describe, expect, it } from 'vitest';
 import { MINUTE, VERSION, aPool, aWorld, scale, setPath, startRig, type Rig } from '../harness.ts';
 
-async function rulesAfter(
-  pool: Parameters<typeof aPool>[1],
-  act: (rig: Rig) => Promise<void>,
-  { stock = {}, unlisted = false }: { readonly stock?: Readonly<Record<string, number>>; readonly unlisted?: boolean } = {},
-): Promise<readonly string[]> {
-  const rig = await startRig(aWorld([aPool('a', pool)], { stock }), { knobs: { listFailedInstances: !unlisted } });
-  await act(rig);
-  return rig.violations.list().map((violation) => violation.rule);
+type Step = (rig: Rig) => unknown;
+
+const post = (rig: Rig, action: string, instanceIds: readonly string[]): Promise<unknown> =>
+  rig.call('POST', `${setPath(rig, 'a', `/${action}`)}?${VERSION}`, { body: { instanceIds } });
+const remove =
+  (...ids: readonly string[]): Step =>
+  (rig) =>
+    post(rig, 'delete', ids);
+const stop =
+  (...ids: readonly string[]): Step =>
+  (rig) =>
+    post(rig, 'deallocate', ids);
+/** A PUT without a condition. */
+const put =
+  (to: number): Step =>
+  (rig) =>
+    scale(rig, 'a', to);
+/** A PUT with the current etag. */
+const putIfSame =
+  (to: number): Step =>
+  (rig) =>
+    scale(rig, 'a', to, { 'if-match': rig.arm.control.state().sets[0]?.etag ?? '' });
+const read: Step = (rig) => rig.call('GET', `${setPath(rig, 'a')}?${VERSION}`);
+/** Another writer. */
+const foreign =
+  (to: number): Step =>
+  (rig) =>
+    rig.arm.control.raise({ foreignScale: { pool: 'a', to } });
+const wait: Step = (rig) => rig.clock.advance(10 * MINUTE);
+
+interface Given {
+  readonly pool?: Parameters<typeof aPool>[1];
+  /** How many VMs Azure has. If present, those that could not be allocated are in no list. */
+  readonly left?: number;
+  /** VMs that could not be allocated are in the list nevertheless. */
+  readonly listed?: boolean;
 }
 
-const remove = async (rig: Rig, ids: readonly string[]): Promise<void> => {
-  await rig.call('POST', `${setPath(rig, 'a', '/delete')}?${VERSION}`, { body: { instanceIds: ids } });
-};
-const stop = async (rig: Rig, ids: readonly string[]): Promise<void> => {
-  await rig.call('POST', `${setPath(rig, 'a', '/deallocate')}?${VERSION}`, { body: { vmInstanceIDs: ids, instanceIds: ids } });
-};
-const read = async (rig: Rig): Promise<void> => {
-  await rig.call('GET', `${setPath(rig, 'a')}?${VERSION}`);
-};
-/** A PUT with the current etag. */
-const scaleIfSame = async (rig: Rig, to: number): Promise<void> => {
-  await scale(rig, 'a', to, { 'if-match': rig.arm.control.state().sets[0]?.etag ?? '' });
-};
-const NOTHING_LEFT = { 'Standard_D4s_v5/0': 0 };
-const foreign = (rig: Rig, to: number): unknown => rig.arm.control.raise({ foreignScale: { pool: 'a', to } });
+const DOWN = 'capacity-lowered-by-put';
+const UNNAMED = 'instance-deleted-that-was-never-named';
+const THREE: Given = { pool: { count: 3, min: 1 } };
+const PARKED: Given = { pool: { count: 3, min: 2, scaleDownMode: 'Deallocate' } };
 
 describe('write judge', () => {
-  it.each<{
-    readonly what: string;
-    readonly pool?: Parameters<typeof aPool>[1];
-    readonly stock?: Readonly<Record<string, number>>;
-    /** VMs that could not be allocated are not in any list. */
-    readonly unlisted?: boolean;
-    readonly act: (rig: Rig) => Promise<void>;
-    readonly rules: readonly string[];
-  }>([
-    { what: 'a raise within the maximum', act: async (rig) => void (await scale(rig, 'a', 10)), rules: [] },
-    { what: 'a raise above the maximum', act: async (rig) => void (await scale(rig, 'a', 11)), rules: ['above-max'] },
-    {
-      what: 'a capacity lowered by PUT, and the machine that the platform chose',
-      act: async (rig) => void (await scale(rig, 'a', 1)),
-      rules: ['capacity-lowered-by-put', 'instance-deleted-that-was-never-named'],
-    },
-    {
-      what: 'a raise that could not be filled, taken back down to what was there before',
-      unlisted: true,
-      stock: NOTHING_LEFT,
-      act: async (rig) => {
-        await scaleIfSame(rig, 4);
-        rig.clock.advance(10 * MINUTE);
-        await scaleIfSame(rig, 2);
-      },
-      rules: [],
-    },
-    {
-      what: 'two raises in a row that could not be filled, taken back together',
-      unlisted: true,
-      stock: NOTHING_LEFT,
-      act: async (rig) => {
-        await scaleIfSame(rig, 4);
-        await scaleIfSame(rig, 5);
-        rig.clock.advance(10 * MINUTE);
-        await scaleIfSame(rig, 2);
-      },
-      rules: [],
-    },
-    {
-      what: 'the same taken back without a condition',
-      unlisted: true,
-      stock: NOTHING_LEFT,
-      act: async (rig) => {
-        await scaleIfSame(rig, 4);
-        rig.clock.advance(10 * MINUTE);
-        await scale(rig, 'a', 2);
-      },
-      rules: ['capacity-lowered-by-put'],
-    },
-    {
-      what: 'the same taken back while its operation still runs',
-      unlisted: true,
-      stock: NOTHING_LEFT,
-      act: async (rig) => {
-        await scaleIfSame(rig, 4);
-        await scaleIfSame(rig, 2);
-      },
-      rules: ['capacity-lowered-by-put', 'instance-deleted-that-was-never-named', 'instance-deleted-that-was-never-named'],
-    },
-    {
-      what: 'more taken back than was raised',
-      unlisted: true,
-      pool: { count: 2, min: 1 },
-      stock: NOTHING_LEFT,
-      act: async (rig) => {
-        foreign(rig, 3);
-        rig.clock.advance(10 * MINUTE);
-        await read(rig);
-        await scaleIfSame(rig, 4);
-        rig.clock.advance(10 * MINUTE);
-        await scaleIfSame(rig, 2);
-      },
-      rules: ['capacity-lowered-by-put'],
-    },
-    {
-      what: 'a raise taken back that another writer has raised since, even when the sum would fit',
-      unlisted: true,
-      stock: NOTHING_LEFT,
-      act: async (rig) => {
-        await scaleIfSame(rig, 4);
-        rig.clock.advance(10 * MINUTE);
-        foreign(rig, 5);
-        rig.clock.advance(10 * MINUTE);
-        await read(rig);
-        await scaleIfSame(rig, 3);
-      },
-      rules: ['capacity-lowered-by-put'],
-    },
-    {
-      what: 'a raise that came, taken back: its machine goes',
-      unlisted: true,
-      act: async (rig) => {
-        await scaleIfSame(rig, 3);
-        rig.clock.advance(10 * MINUTE);
-        await scaleIfSame(rig, 2);
-      },
-      rules: ['capacity-lowered-by-put', 'instance-deleted-that-was-never-named'],
-    },
-    {
-      what: 'a raise that came in part, taken back by more than what did not',
-      unlisted: true,
-      stock: { 'Standard_D4s_v5/0': 1 },
-      act: async (rig) => {
-        await scaleIfSame(rig, 5);
-        rig.clock.advance(10 * MINUTE);
-        await scaleIfSame(rig, 2);
-      },
-      rules: ['capacity-lowered-by-put', 'instance-deleted-that-was-never-named'],
-    },
-    { what: 'a delete down to the minimum', act: (rig) => remove(rig, ['0']), rules: [] },
-    { what: 'a delete below the minimum', act: (rig) => remove(rig, ['0', '1']), rules: ['below-min'] },
-    { what: 'a stop down to the minimum', act: (rig) => stop(rig, ['0']), rules: [] },
-    { what: 'a stop below the minimum', act: (rig) => stop(rig, ['0', '1']), rules: ['below-min'] },
-    {
-      what: 'a stop of what is stopped already, and a person who stops the rest',
-      act: async (rig) => {
-        await stop(rig, ['0']);
-        await stop(rig, ['0']);
-        rig.arm.control.raise({ foreignPower: { pool: 'a', action: 'deallocate' } });
-      },
-      rules: [],
-    },
-    {
-      what: 'a delete for whose minimum a stopped machine would have to stand in',
-      pool: { count: 3, min: 2, scaleDownMode: 'Deallocate' },
-      act: async (rig) => {
-        await stop(rig, ['0']);
-        await remove(rig, ['1']);
-      },
-      rules: ['below-min'],
-    },
-    {
-      what: 'a delete of a stopped machine at the minimum',
-      pool: { count: 3, min: 2, scaleDownMode: 'Deallocate' },
-      act: async (rig) => {
-        await stop(rig, ['0']);
-        await remove(rig, ['0']);
-      },
-      rules: [],
-    },
-    {
-      what: 'a delete that meets a scale-in which the client could not have read: ARM takes no condition on a delete',
-      pool: { count: 3, min: 1 },
-      act: async (rig) => {
-        await read(rig);
-        foreign(rig, 2);
-        await remove(rig, ['0', '1']);
-      },
-      rules: [],
-    },
-    {
-      what: 'the same when the client had read it',
-      pool: { count: 3, min: 1 },
-      act: async (rig) => {
-        foreign(rig, 2);
-        await read(rig);
-        await remove(rig, ['0', '1']);
-      },
-      rules: ['below-min'],
-    },
-    {
-      what: 'two deletes in flight that together go below the minimum',
-      act: async (rig) => {
-        await remove(rig, ['0']);
-        await remove(rig, ['1']);
-      },
-      rules: ['below-min'],
-    },
-    {
-      what: 'the same machine deleted twice',
-      act: async (rig) => {
-        await remove(rig, ['0']);
-        await remove(rig, ['0']);
-      },
-      rules: [],
-    },
-    {
-      what: 'a failed machine removed below the minimum',
-      pool: { count: 0, min: 2 },
-      stock: { 'Standard_D4s_v5/0': 1 },
-      act: async (rig) => {
-        await scale(rig, 'a', 2);
-        rig.clock.advance(10 * MINUTE);
-        await remove(rig, ['1']);
-      },
-      rules: [],
-    },
-    {
-      what: 'a blind PUT over another writer',
-      act: async (rig) => {
-        await read(rig);
-        foreign(rig, 3);
-        await scale(rig, 'a', 5);
-      },
-      rules: ['lost-update'],
-    },
-    {
-      what: 'a PUT after reading what the other wrote',
-      act: async (rig) => {
-        foreign(rig, 3);
-        await read(rig);
-        await scale(rig, 'a', 5);
-      },
-      rules: [],
-    },
-    {
-      what: 'a PUT that names the present tag, learned from a list of the past that still was true',
-      act: async (rig) => {
-        foreign(rig, 3);
-        const [set] = rig.arm.control.state().sets;
-        const body = { location: 'westeurope', sku: { name: 'Standard_D4s_v5', capacity: 5 } };
-        await rig.call('PUT', `${setPath(rig, 'a')}?${VERSION}`, { body, headers: { 'if-match': set?.etag ?? '' } });
-        expect(rig.arm.control.state().sets[0]?.capacity).toBe(5);
-      },
-      rules: [],
-    },
-    {
-      what: 'a PUT after a read of the other that a fault swallowed',
-      act: async (rig) => {
-        await read(rig);
-        foreign(rig, 3);
-        rig.arm.control.addFault({ id: 'hidden', match: { method: 'GET', times: 1 }, effect: { kind: 'empty-body' } });
-        await read(rig);
-        await scale(rig, 'a', 5);
-      },
-      rules: ['lost-update'],
-    },
-    {
-      what: 'a set deleted whole',
-      act: async (rig) => void (await rig.call('DELETE', `${setPath(rig, 'a')}?${VERSION}`)),
-      rules: ['instance-deleted-that-was-never-named', 'instance-deleted-that-was-never-named', 'below-min'],
-    },
-    {
-      what: 'a refused PUT over another writer',
-      act: async (rig) => {
-        await read(rig);
-        foreign(rig, 3);
-        await scale(rig, 'a', 5, { 'if-match': '"1"' });
-      },
-      rules: [],
-    },
-    { what: 'a foreign writer, whatever it does', act: async (rig) => void foreign(rig, 0), rules: [] },
-  ])('$what', async ({ pool, stock, unlisted, act, rules }) => {
-    expect(await rulesAfter(pool, act, { ...(stock === undefined ? {} : { stock }), unlisted: unlisted === true })).toEqual(rules);
+  it.each<[what: string, given: Given, steps: readonly Step[], rules: readonly string[]]>([
+    ['a raise within the maximum', {}, [put(10)], []],
+    ['a raise above the maximum', {}, [put(11)], ['above-max']],
+    ['a capacity lowered by PUT, and the machine that the platform chose', {}, [put(1)], [DOWN, UNNAMED]],
+    ['a raise that could not be filled, taken back down to what was there before', { left: 0 }, [putIfSame(4), wait, putIfSame(2)], []],
+    [
+      'two raises in a row that could not be filled, taken back together',
+      { left: 0 },
+      [putIfSame(4), putIfSame(5), wait, putIfSame(2)],
+      [],
+    ],
+    ['a raise that could not be filled, taken back without a condition', { left: 0 }, [putIfSame(4), wait, put(2)], [DOWN]],
+    ['the same taken back while its operation still runs', { left: 0 }, [putIfSame(4), putIfSame(2)], [DOWN, UNNAMED, UNNAMED]],
+    ['more taken back than was raised', { left: 0 }, [foreign(3), wait, read, putIfSame(4), wait, putIfSame(2)], [DOWN]],
+    [
+      'a raise taken back that another writer has raised since, even when the sum would fit',
+      { left: 0 },
+      [putIfSame(4), wait, foreign(5), wait, read, putIfSame(3)],
+      [DOWN],
+    ],
+    ['a raise that came, taken back: its machine goes', { left: 9 }, [putIfSame(3), wait, putIfSame(2)], [DOWN, UNNAMED]],
+    ['a raise that came in part, taken back by more than what did not', { left: 1 }, [putIfSame(5), wait, putIfSame(2)], [DOWN, UNNAMED]],
+    ['a delete down to the minimum', {}, [remove('0')], []],
+    ['a delete below the minimum', {}, [remove('0', '1')], ['below-min']],
+    ['a stop down to the minimum', {}, [stop('0')], []],
+    ['a stop below the minimum', {}, [stop('0', '1')], ['below-min']],
+    [
+      'a stop of what is stopped already, and a person who stops the rest',
+      {},
+      [stop('0'), stop('0'), (rig) => rig.arm.control.raise({ foreignPower: { pool: 'a', action: 'deallocate' } })],
+      [],
+    ],
+    ['a delete for whose minimum a stopped machine would have to stand in', PARKED, [stop('0'), remove('1')], ['below-min']],
+    ['a delete of a stopped machine at the minimum', PARKED, [stop('0'), remove('0')], []],
+    [
+      'a delete that meets a scale-in which the client could not have read: ARM takes no condition on a delete',
+      THREE,
+      [read, foreign(2), remove('0', '1')],
+      [],
+    ],
+    ['the same when the client had read it', THREE, [foreign(2), read, remove('0', '1')], ['below-min']],
+    ['two deletes in flight that together go below the minimum', {}, [remove('0'), remove('1')], ['below-min']],
+    ['the same machine deleted twice', {}, [remove('0'), remove('0')], []],
+    ['a failed machine removed below the minimum', { pool: { count: 0, min: 2 }, left: 1, listed: true }, [put(2), wait, remove('1')], []],
+    ['a blind PUT over another writer', {}, [read, foreign(3), put(5)], ['lost-update']],
+    ['a PUT after reading what the other wrote', {}, [foreign(3), read, put(5)], []],
+    [
+      'a PUT that names the present tag, learned from a list of the past that still was true',
+      {},
+      [foreign(3), putIfSame(5), (rig) => expect(rig.arm.control.state().sets[0]?.capacity).toBe(5)],
+      [],
+    ],
+    [
+      'a PUT after a read of the other that a fault swallowed',
+      {},
+      [
+        read,
+        foreign(3),
+        (rig) => rig.arm.control.addFault({ id: 'hidden', match: { method: 'GET', times: 1 }, effect: { kind: 'empty-body' } }),
+        read,
+        put(5),
+      ],
+      ['lost-update'],
+    ],
+    ['a set deleted whole', {}, [(rig) => rig.call('DELETE', `${setPath(rig, 'a')}?${VERSION}`)], [UNNAMED, UNNAMED, 'below-min']],
+    ['a refused PUT over another writer', {}, [read, foreign(3), (rig) => scale(rig, 'a', 5, { 'if-match': '"1"' })], []],
+    ['a foreign writer, whatever it does', {}, [foreign(0)], []],
+  ])('%s', async (_what, { pool, left, listed = left === undefined }, steps, rules) => {
+    const stock = left === undefined ? {} : { 'Standard_D4s_v5/0': left };
+    const rig = await startRig(aWorld([aPool('a', pool)], { stock }), { knobs: { listFailedInstances: listed } });
+    for (const step of steps) await step(rig);
+    expect(rig.violations.list().map(({ rule }) => rule)).toEqual(rules);
   });
 });
