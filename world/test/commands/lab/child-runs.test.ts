@@ -1,11 +1,10 @@
 /** Runs as `lab run` makes them: each in a process of its own. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { writeFileSync } from 'node:fs';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { startChildRun } from '../../../commands/lab/child-runs.ts';
 import { NO_CONTRACT } from '../../../lab/judge/price-list.ts';
 import type { RunOrder } from '../../../commands/lab/run-orders.ts';
+import { folderOfFile } from '../../../../test/support/temporary-folder.ts';
 
 const MINUTE = 60_000;
 const LINES = [
@@ -19,19 +18,17 @@ const LINES = [
   { kind: 'end', atMs: 3 * MINUTE },
 ];
 
-let dir: string;
+const inFolder = folderOfFile();
 beforeAll(() => {
-  dir = mkdtempSync(join(tmpdir(), 'child-runs-'));
-  writeFileSync(join(dir, 'x.jsonl'), LINES.map((line) => JSON.stringify(line)).join('\n'));
-  writeFileSync(join(dir, 'policy.yaml'), 'loop: {scanInterval: 30s}\n');
+  writeFileSync(inFolder('x.jsonl'), LINES.map((line) => JSON.stringify(line)).join('\n'));
+  writeFileSync(inFolder('policy.yaml'), 'loop: {scanInterval: 30s}\n');
 });
-afterAll(() => rmSync(dir, { recursive: true }));
 
 function orderOf(recording: string): RunOrder {
   return {
-    scenario: { name: 'x', path: join(dir, recording), days: undefined, window: undefined, limits: {} },
+    scenario: { name: 'x', path: inFolder(recording), days: undefined, window: undefined, limits: {} },
     seed: 1,
-    contestant: { kind: 'policy', name: 'policy', file: join(dir, 'policy.yaml') },
+    contestant: { kind: 'policy', name: 'policy', file: inFolder('policy.yaml') },
     contract: NO_CONTRACT,
     realTimeSpeed: undefined,
   };

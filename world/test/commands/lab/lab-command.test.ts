@@ -1,7 +1,6 @@
-import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { run } from '../../../commands/lab/lab-command.ts';
 import type { RunOrder, StartRun } from '../../../commands/lab/run-orders.ts';
 import { loadScenario } from '../../../commands/lab/scenario-source.ts';
@@ -9,6 +8,7 @@ import type { Terminal } from '../../../../src/cli/process/process.ts';
 import { asAutoscalerError, AutoscalerError } from '../../../../src/lib/errors.ts';
 import { aRun } from '../../lab/judge/builders.ts';
 import { runCommand } from '../../../../test/support/run-command.ts';
+import { folderOfFile } from '../../../../test/support/temporary-folder.ts';
 
 const FILES: Readonly<Record<string, string>> = {
   'current.yaml': 'scaleDown: {unneededTime: 10m}\n',
@@ -20,11 +20,7 @@ const FILES: Readonly<Record<string, string>> = {
 };
 const TWO = ['--policy', 'current.yaml', '--policy', 'proposed.yaml'];
 
-let dir: string;
-beforeAll(() => {
-  dir = mkdtempSync(join(tmpdir(), 'lab-command-'));
-});
-afterAll(() => rmSync(dir, { recursive: true }));
+const inFolder = folderOfFile();
 
 /** Results by policy: the second one is cheaper and has more evictions. */
 const played: StartRun = ({ contestant: policy, seed }) => {
@@ -90,9 +86,9 @@ async function lab(
 
 describe('lab run', () => {
   it('prints the verdict first, then the figures, then where the report is', async () => {
-    const { code, out } = await lab(['run', 'office-week', ...TWO, '--out', join(dir, 'text')]);
+    const { code, out } = await lab(['run', 'office-week', ...TWO, '--out', inFolder('text')]);
     expect(code).toBe(0);
-    expect(out.replaceAll(dir, 'DIR').split('\n')).toEqual([
+    expect(out.replaceAll(inFolder(), 'DIR').split('\n')).toEqual([
       'proposed compared with current: 11.0 % less cost (sure, 5 of 5 seeds); no sure difference in',
       'waiting; 2.4 more evictions a day (sure, 4 of 5 seeds).',
       '7 virtual days, 5 seeds, 0 unsafe writes in both; ran 96 s.',
@@ -108,12 +104,12 @@ describe('lab run', () => {
       'Report: DIR/text/lab-office-week.html, .md, .json',
       '',
     ]);
-    expect(readdirSync(join(dir, 'text')).sort()).toEqual(['lab-office-week.html', 'lab-office-week.json', 'lab-office-week.md']);
+    expect(readdirSync(inFolder('text')).sort()).toEqual(['lab-office-week.html', 'lab-office-week.json', 'lab-office-week.md']);
   });
 
   it('compares each policy with the first one', async () => {
     const third = ['--policy', 'current.yaml'];
-    const { out } = await lab(['run', 'ci-bursts', ...TWO, ...third, '--seeds', '3', '--out', join(dir, 'three')]);
+    const { out } = await lab(['run', 'ci-bursts', ...TWO, ...third, '--seeds', '3', '--out', inFolder('three')]);
     const lines = out.split('\n');
     expect(lines.filter((line) => line.includes('compared'))).toEqual([
       expect.stringMatching(/^proposed compared with current: 11\.0 % less cost \(sure, 3 of 3 seeds\)/),
@@ -130,7 +126,7 @@ describe('lab run', () => {
   });
 
   it('has the figures of one policy alone', async () => {
-    const { out } = await lab(['run', 'ci-bursts', '--policy', 'current.yaml', '--seeds', '1', '--out', join(dir, 'alone')]);
+    const { out } = await lab(['run', 'ci-bursts', '--policy', 'current.yaml', '--seeds', '1', '--out', inFolder('alone')]);
     expect(out.split('\n').slice(0, 5)).toEqual([
       'Only current ran; a second policy gives a comparison.',
       '1 virtual day, 1 seed, 0 unsafe writes; ran 96 s.',
@@ -142,7 +138,7 @@ describe('lab run', () => {
 
   it('bills every run by the first contract that a policy states, and says so', async () => {
     const policies = ['current', 'contract', 'euros'].flatMap((name) => ['--policy', `${name}.yaml`]);
-    const { orders, out } = await lab(['run', 'ci-bursts', ...policies, '--seeds', '1', '--out', join(dir, 'contract')]);
+    const { orders, out } = await lab(['run', 'ci-bursts', ...policies, '--seeds', '1', '--out', inFolder('contract')]);
     const contract = {
       prices: undefined,
       priceDiscounts: [{ sizes: '*', percent: 30, priority: 'Regular' }],
@@ -153,12 +149,12 @@ describe('lab run', () => {
       'All costs follow the prices, discounts and paid nodes that contract states. euros states others: they change what it does, not how its ' +
         'costs are counted. euros reads prices in EUR; those of the scenario are in USD, and their numbers count as they are.',
     );
-    const { orders: plain } = await lab(['run', 'ci-bursts', ...TWO, '--seeds', '1', '--out', join(dir, 'plain')]);
+    const { orders: plain } = await lab(['run', 'ci-bursts', ...TWO, '--seeds', '1', '--out', inFolder('plain')]);
     expect(plain[0]?.contract).toMatchObject({ prices: undefined, priceDiscounts: [], paidNodes: [] });
   });
 
   it('runs every policy with every seed, by default five', async () => {
-    const { orders } = await lab(['run', 'ci-bursts', ...TWO, '--first-seed', '7', '--days', '0.5', '--out', join(dir, 'orders')]);
+    const { orders } = await lab(['run', 'ci-bursts', ...TWO, '--first-seed', '7', '--days', '0.5', '--out', inFolder('orders')]);
     expect(orders.map(({ contestant, seed }) => `${contestant.name} ${seed}`)).toEqual(
       [7, 8, 9, 10, 11].flatMap((seed) => [`current ${seed}`, `proposed ${seed}`]),
     );
@@ -169,10 +165,10 @@ describe('lab run', () => {
   });
 
   it('prints the same JSON for the same runs, and writes it, too', async () => {
-    const argv = ['run', 'ci-bursts', ...TWO, '--seeds', '2', '--json', '--out', join(dir, 'json')];
+    const argv = ['run', 'ci-bursts', ...TWO, '--seeds', '2', '--json', '--out', inFolder('json')];
     const { out } = await lab(argv);
     expect((await lab([...argv, '--jobs', '1'])).out).toBe(out);
-    expect(readFileSync(join(dir, 'json', 'lab-ci-bursts.json'), 'utf8')).toBe(out);
+    expect(readFileSync(inFolder('json', 'lab-ci-bursts.json'), 'utf8')).toBe(out);
     expect(JSON.parse(out)).toMatchObject({
       scenario: { name: 'ci-bursts' },
       comparison: { policies: ['current', 'proposed'], seeds: [1, 2] },
@@ -182,14 +178,14 @@ describe('lab run', () => {
   it('gives the same file twice two names, and finds no difference', async () => {
     const same: StartRun = ({ contestant: policy, seed }) => Promise.resolve(aRun(policy.name, seed, { costPerDay: seed }));
     const { out } = await lab(
-      ['run', 'ci-bursts', '--policy', 'current.yaml', '--policy', 'current.yaml', '--out', join(dir, 'same')],
+      ['run', 'ci-bursts', '--policy', 'current.yaml', '--policy', 'current.yaml', '--out', inFolder('same')],
       same,
     );
     expect(out.split('\n')[0]).toBe('No difference shown: current (2) and current have the same figures in each of 5 seeds.');
   });
 
   it('runs a recording by its path', async () => {
-    const path = join(dir, 'shop.jsonl');
+    const path = inFolder('shop.jsonl');
     writeFileSync(
       path,
       [
@@ -200,15 +196,15 @@ describe('lab run', () => {
         .map((line) => JSON.stringify(line))
         .join('\n'),
     );
-    const { out, orders } = await lab(['run', path, ...TWO, '--seeds', '3', '--out', join(dir, 'recording')]);
+    const { out, orders } = await lab(['run', path, ...TWO, '--seeds', '3', '--out', inFolder('recording')]);
     expect(orders[0]?.scenario).toEqual({ name: 'shop', path, days: undefined, window: undefined, limits: {} });
     expect(out).toContain('2 virtual hours, 3 seeds');
     expect(out).toContain('Cost, EUR/day');
-    expect(readdirSync(join(dir, 'recording'))).toContain('lab-shop.md');
+    expect(readdirSync(inFolder('recording'))).toContain('lab-shop.md');
   });
 
   it('needs limits where a recording has none, passes its notes on, and takes limits that are given', async () => {
-    const path = join(dir, 'bare.jsonl');
+    const path = inFolder('bare.jsonl');
     const pool = { name: 'a', vmSize: 'Standard_D4s_v5', count: 2, min: 0, max: 1000, limitsUnknown: true };
     const lines = [
       { format: 'aks-autoscaler-load', version: 1, name: 'x', startMs: 0, currency: 'EUR' },
@@ -219,7 +215,7 @@ describe('lab run', () => {
       { kind: 'end', atMs: 7_200_000 },
     ];
     writeFileSync(path, lines.map((line) => JSON.stringify(line)).join('\n'));
-    const out = ['--out', join(dir, 'bare')];
+    const out = ['--out', inFolder('bare')];
     const refused = await lab(['run', path, ...TWO, '--limits', 'a=1:5', ...out]);
     expect(refused.err).toBe(
       'bare does not say the minimum and maximum of b (Standard_D4s_v5, 2 nodes); add them, such as --limits b=1:10.\n',
@@ -244,7 +240,7 @@ describe('lab run', () => {
       now--;
       return played(order, signal);
     };
-    await lab(['run', 'ci-bursts', ...TWO, '--jobs', '3', '--out', join(dir, 'jobs')], counted);
+    await lab(['run', 'ci-bursts', ...TWO, '--jobs', '3', '--out', inFolder('jobs')], counted);
     expect(most).toBe(3);
   });
 
@@ -253,7 +249,7 @@ describe('lab run', () => {
       for (const share of [0.1, 0.3, 0.5, 1]) onProgress?.(share);
       return played(order, signal);
     };
-    const { err } = await lab(['run', 'ci-bursts', ...TWO, '--seeds', '1', '--jobs', '1', '--out', join(dir, 'tenths')], slow);
+    const { err } = await lab(['run', 'ci-bursts', ...TWO, '--seeds', '1', '--jobs', '1', '--out', inFolder('tenths')], slow);
     expect(err.split('\n')).toEqual([
       '10 % of all runs',
       '20 % of all runs',
@@ -267,7 +263,7 @@ describe('lab run', () => {
   });
 
   it('plays a part of a scenario', async () => {
-    const { out, orders } = await lab(['run', 'office-week', ...TWO, '--from', '1d8h', '--for', '90m', '--out', join(dir, 'part')]);
+    const { out, orders } = await lab(['run', 'office-week', ...TWO, '--from', '1d8h', '--for', '90m', '--out', inFolder('part')]);
     expect(orders[0]?.scenario.window).toEqual({ fromMs: 32 * 3_600_000, durationMs: 5_400_000 });
     expect(out).toContain('90 virtual minutes, 5 seeds');
   });
@@ -282,7 +278,7 @@ describe('lab run', () => {
     };
     const rival = ['--rival', 'ca=package.json', '--rival-flag=--v=4', '--speed', '5', '--jobs', '1'];
     const { code, out, orders } = await lab(
-      ['run', 'ci-bursts', '--policy', 'current.yaml', ...rival, '--out', join(dir, 'rival')],
+      ['run', 'ci-bursts', '--policy', 'current.yaml', ...rival, '--out', inFolder('rival')],
       counted,
     );
     expect(code).toBe(0);
@@ -312,11 +308,11 @@ describe('lab run', () => {
     const afterThree = (signal: () => void): void => {
       if (++runs === 3) signal();
     };
-    const { code, err, out } = await lab(['run', 'ci-bursts', ...TWO, '--jobs', '2', '--out', join(dir, 'stopped')], hanging, afterThree);
+    const { code, err, out } = await lab(['run', 'ci-bursts', ...TWO, '--jobs', '2', '--out', inFolder('stopped')], hanging, afterThree);
     expect(code).toBe(130);
     expect(err).toMatch(/Stopped after 2 of 10 runs; no report was written\.\n$/);
     expect(out).toBe('');
-    expect(readdirSync(dir)).not.toContain('stopped');
+    expect(readdirSync(inFolder())).not.toContain('stopped');
   });
 
   it('ends all runs when one fails', async () => {
@@ -327,57 +323,42 @@ describe('lab run', () => {
         ? Promise.reject(new AutoscalerError({ kind: 'bug' }, 'It failed.'))
         : played(order, signal);
     };
-    const { code, err } = await lab(['run', 'ci-bursts', ...TWO, '--jobs', '2', '--out', join(dir, 'failed')], failing);
+    const { code, err } = await lab(['run', 'ci-bursts', ...TWO, '--jobs', '2', '--out', inFolder('failed')], failing);
     expect([code, err.split('\n').at(-2)]).toEqual([1, 'It failed.']);
     expect(signals.length).toBeLessThan(6);
     expect(signals[0]?.aborted).toBe(true);
   });
 
-  it.each([
-    { argv: ['run'], says: 'lab run needs a scenario; see lab --help.' },
-    { argv: ['run', 'office-week'], says: 'lab run needs at least one --policy FILE; see lab --help.' },
-    { argv: ['run', 'office-wek', ...TWO], says: '"office-wek" is neither a scenario nor a file; did you mean office-week?' },
-    { argv: ['run', 'nothing', ...TWO], says: '"nothing" is neither a scenario nor a file; the scenarios are office-week, batch-nights,' },
-    { argv: ['run', 'ci-bursts', 'more', ...TWO], says: 'lab run takes one scenario, but there is also "more"; see lab --help.' },
-    { argv: ['run', 'ci-bursts', ...TWO, '--seeds', '0'], says: '--seeds is "0"; it must be a whole number from 1 to 100.' },
-    { argv: ['run', 'ci-bursts', ...TWO, '--days', '-1'], says: '--days' },
-    { argv: ['run', 'ci-bursts', ...TWO, '--days', '0'], says: '--days is "0"; it must be a number above 0, at most 366.' },
-    { argv: ['run', 'ci-bursts', ...TWO, '--colour'], says: "Unknown option '--colour'" },
-    { argv: ['run', 'package.json', ...TWO, '--days', '1'], says: '--days is for generated scenarios; a recording has its own length.' },
-    { argv: ['run', 'package.json', ...TWO], says: 'The recording package.json is not a recording of a load.' },
-    { argv: ['run', 'ci-bursts', '--policy', 'absent.yaml'], says: 'absent.yaml: --config is "absent.yaml": the file does not exist.' },
-    { argv: ['run', 'ci-bursts', '--policy', 'current.yaml', '--policy', 'broken.yaml'], says: 'broken.yaml: key scaleDown.unneededTime' },
-    {
-      argv: ['run', 'ci-bursts', ...TWO, '--rival', 'ca'],
-      says: '--rival is "ca"; it must be NAME=PATH, such as cluster-autoscaler=./cluster-autoscaler.',
-    },
-    { argv: ['run', 'ci-bursts', ...TWO, '--rival', 'ca=/nowhere/ca'], says: '--rival names "/nowhere/ca", which is not a file.' },
-    {
-      argv: ['run', 'ci-bursts', ...TWO, '--rival', 'ca=package.json', '--speed', '0'],
-      says: '--speed is "0"; it must be a whole number from 1 to 100.',
-    },
-    {
-      argv: ['run', 'ci-bursts', ...TWO, '--speed', '5'],
-      says: '--speed and --rival-flag need --rival: without one, runs are in virtual time.',
-    },
-    { argv: ['run', 'ci-bursts', ...TWO, '--for', 'long'], says: '--for is "long"; it must be a time such as 30m, 8h or 1d12h.' },
-    { argv: ['run', 'ci-bursts', ...TWO, '--for', '0'], says: '--for is "0"' },
-    { argv: ['run', 'ci-bursts', ...TWO, '--from', '2d'], says: 'ci-bursts lasts 24.0 h; the part to play begins later.' },
-    {
-      argv: ['run', 'ci-bursts', ...TWO, '--limits', 'a=5:1'],
-      says: '--limits is "a=5:1"; it must be POOL=MIN:MAX, such as general=1:10.',
-    },
-    {
-      argv: ['run', 'ci-bursts', ...TWO, '--limits', 'a=1:5'],
-      says: '--limits names the pool a, which ci-bursts does not have; its pools are',
-    },
-    { argv: ['walk'], says: '"walk" is not an action of lab; it has two: run, savings.' },
-    { argv: ['worker'], says: 'no worker here' },
-  ])('refuses $argv', async ({ argv, says }) => {
-    const { code, err, orders } = await lab(argv);
+  it.each<[line: string, says: string]>([
+    ['run', 'lab run needs a scenario; see lab --help.'],
+    ['run office-week', 'lab run needs at least one --policy FILE; see lab --help.'],
+    ['run office-wek TWO', '"office-wek" is neither a scenario nor a file; did you mean office-week?'],
+    ['run nothing TWO', '"nothing" is neither a scenario nor a file; the scenarios are office-week, batch-nights,'],
+    ['run ci-bursts more TWO', 'lab run takes one scenario, but there is also "more"; see lab --help.'],
+    ['run ci-bursts TWO --seeds 0', '--seeds is "0"; it must be a whole number from 1 to 100.'],
+    ['run ci-bursts TWO --days -1', '--days'],
+    ['run ci-bursts TWO --days 0', '--days is "0"; it must be a number above 0, at most 366.'],
+    ['run ci-bursts TWO --colour', "Unknown option '--colour'"],
+    ['run package.json TWO --days 1', '--days is for generated scenarios; a recording has its own length.'],
+    ['run package.json TWO', 'The recording package.json is not a recording of a load.'],
+    ['run ci-bursts --policy absent.yaml', 'absent.yaml: --config is "absent.yaml": the file does not exist.'],
+    ['run ci-bursts --policy current.yaml --policy broken.yaml', 'broken.yaml: key scaleDown.unneededTime'],
+    ['run ci-bursts TWO --rival ca', '--rival is "ca"; it must be NAME=PATH, such as cluster-autoscaler=./cluster-autoscaler.'],
+    ['run ci-bursts TWO --rival ca=/nowhere/ca', '--rival names "/nowhere/ca", which is not a file.'],
+    ['run ci-bursts TWO --rival ca=package.json --speed 0', '--speed is "0"; it must be a whole number from 1 to 100.'],
+    ['run ci-bursts TWO --speed 5', '--speed and --rival-flag need --rival: without one, runs are in virtual time.'],
+    ['run ci-bursts TWO --for long', '--for is "long"; it must be a time such as 30m, 8h or 1d12h.'],
+    ['run ci-bursts TWO --for 0', '--for is "0"'],
+    ['run ci-bursts TWO --from 2d', 'ci-bursts lasts 24.0 h; the part to play begins later.'],
+    ['run ci-bursts TWO --limits a=5:1', '--limits is "a=5:1"; it must be POOL=MIN:MAX, such as general=1:10.'],
+    ['run ci-bursts TWO --limits a=1:5', '--limits names the pool a, which ci-bursts does not have; its pools are'],
+    ['walk', '"walk" is not an action of lab; it has two: run, savings.'],
+    ['worker', 'no worker here'],
+  ])('refuses "lab %s"', async (line, says) => {
+    const { code, err, orders } = await lab(line.replace('TWO', TWO.join(' ')).split(' '));
     expect(err).toContain(says);
     expect(orders).toEqual([]);
-    expect(code).toBe(argv[0] === 'worker' ? 1 : 2);
+    expect(code).toBe(line === 'worker' ? 1 : 2);
   });
 
   it('names every mistake of every policy', async () => {

@@ -1,8 +1,7 @@
 /** Dumps of kubectl and results of Prometheus as recordings. */
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { METRICS } from '../../../commands/record/prometheus-load.ts';
 import { run } from '../../../commands/record/record-command.ts';
 import { readRecording } from '../../../lab/loads/recording-file.ts';
@@ -12,21 +11,18 @@ import { aCluster, aGroup, anObservation, resourceNames, START_MS } from '../../
 import { aPolicy } from '../../../../test/support/policy.ts';
 import { NOTHING_DECIDED } from '../../../../src/domain/ports/records.ts';
 import { aTerminal } from './recorded-world.ts';
+import { folderOfFile } from '../../../../test/support/temporary-folder.ts';
 
-let dir = '';
-beforeAll(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'import-'));
-});
-afterAll(() => rm(dir, { recursive: true }));
+const inFolder = folderOfFile();
 
 let serial = 0;
 
 /** Writes the files, imports them, and returns what the recording says, with times in minutes. */
 async function imported(contents: readonly unknown[], flags: readonly string[] = []) {
   const number = ++serial;
-  const files = contents.map((_, index) => join(dir, `${number}-${index}.json`));
+  const files = contents.map((_, index) => inFolder(`${number}-${index}.json`));
   for (const [index, content] of contents.entries()) await writeFile(files[index] ?? '', JSON.stringify(content));
-  const out = join(dir, `${number}.jsonl`);
+  const out = inFolder(`${number}.jsonl`);
   await run(['--out', out, ...files.flatMap((file) => ['--import', file]), ...flags], aTerminal());
   const { scenario, isComplete, notes } = await readRecording(out);
   const names = new Map(scenario.workloads.map(({ id, name }) => [id, name]));

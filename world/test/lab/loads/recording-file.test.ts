@@ -1,11 +1,10 @@
-import { mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFile, truncate, writeFile } from 'node:fs/promises';
 import { gunzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { LoadContainer, LoadEvent, LoadPod, LoadPool, Workload } from '../../../lab/loads/load.ts';
 import { createRecording, readRecording } from '../../../lab/loads/recording-file.ts';
 import type { RecordingLine } from '../../../lab/loads/recording-lines.ts';
+import { folderOfFile } from '../../../../test/support/temporary-folder.ts';
 
 const HEADER = { name: 'shop', startMs: 1_760_000_000_000, currency: 'USD' };
 const FIRST = JSON.stringify({ format: 'aks-autoscaler-load', version: 1, ...HEADER });
@@ -35,14 +34,10 @@ const LINES: readonly RecordingLine[] = [
   { kind: 'end', atMs: 90_000 },
 ];
 
-let dir = '';
-beforeAll(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'recording-'));
-});
-afterAll(() => rm(dir, { recursive: true }));
+const inFolder = folderOfFile();
 
 async function written(name: string, lines: readonly RecordingLine[] = LINES): Promise<string> {
-  const path = join(dir, name);
+  const path = inFolder(name);
   const recording = await createRecording(path, HEADER);
   for (const line of lines) await recording.write(line);
   await recording.close();
@@ -50,7 +45,7 @@ async function written(name: string, lines: readonly RecordingLine[] = LINES): P
 }
 
 async function fileOf(name: string, lines: readonly (string | object)[]): Promise<string> {
-  const path = join(dir, name);
+  const path = inFolder(name);
   await writeFile(path, lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line))).join('\n'));
   return path;
 }
@@ -69,7 +64,7 @@ describe('a recording', () => {
   });
 
   it.each(['killed.jsonl', 'killed.jsonl.gz'])('%s ends with the last whole line if its writer was killed', async (name) => {
-    const path = join(dir, name);
+    const path = inFolder(name);
     const recording = await createRecording(path, HEADER);
     for (const line of LINES.slice(0, 4)) await recording.write(line);
     await recording.flush();
@@ -83,37 +78,29 @@ describe('a recording', () => {
     expect(scenario.durationMs).toBeLessThan(90_000);
   });
 
-  it.each([
-    { what: 'an empty file', lines: [], says: 'is empty' },
-    { what: 'another file', lines: [{ kind: 'List' }], says: 'is not a recording of a load' },
-    { what: 'text', lines: ['pools:'], says: 'is not a recording of a load' },
-    {
-      what: 'a version of the future',
-      lines: [{ format: 'aks-autoscaler-load', version: 2, ...HEADER }],
-      says: 'has version 2 of the format; this program reads version 1',
-    },
-    {
-      what: 'an unknown kind',
-      lines: [FIRST, { kind: 'weather', atMs: 1 }, LINES[0]!],
-      says: 'has an invalid line 2: it is invalid: kind',
-    },
-    { what: 'a broken line in the middle', lines: [FIRST, '{"kind":"rep', LINES[0]!], says: 'has an invalid line 2: it is not JSON' },
-    {
-      what: 'a wrong number',
-      lines: [FIRST, { kind: 'start-pool', pool: { ...POOL, max: -1 } }, LINES[1]!],
-      says: 'line 2: it is invalid: pool.max',
-    },
-    { what: 'an unknown field', lines: [FIRST, { kind: 'end', atMs: 1, secret: 'x' }, LINES[0]!], says: 'it is invalid: Unrecognized key' },
-    { what: 'an unknown workload', lines: [FIRST, EVENTS[0]!, LINES[0]!], says: 'names the workload w1, which no line above it describes' },
-    { what: 'an unknown pool', lines: [FIRST, EVENTS[5]!, LINES[0]!], says: 'names the pool new, which no line above it describes' },
-    {
-      what: 'disorder',
-      lines: [FIRST, LINES[1]!, { ...EVENTS[0]!, atMs: 9 }, { ...EVENTS[0]!, atMs: 8 }, LINES[0]!],
-      says: 'line 4: it is at 8 ms, before the line above it',
-    },
-    { what: 'a workload twice', lines: [FIRST, LINES[1]!, LINES[1]!, LINES[0]!], says: 'describes w1 a second time' },
-    { what: 'a line after the end', lines: [FIRST, { kind: 'end', atMs: 1 }, LINES[0]!, LINES[1]!], says: 'line 3: it follows the end' },
-  ])('refuses $what', async ({ what, lines, says }) => {
+  it.each<[what: string, lines: readonly (string | object)[], says: string]>([
+    ['an empty file', [], 'is empty'],
+    ['another file', [{ kind: 'List' }], 'is not a recording of a load'],
+    ['text', ['pools:'], 'is not a recording of a load'],
+    [
+      'a version of the future',
+      [{ format: 'aks-autoscaler-load', version: 2, ...HEADER }],
+      'has version 2 of the format; this program reads version 1',
+    ],
+    ['an unknown kind', [FIRST, { kind: 'weather', atMs: 1 }, LINES[0]!], 'has an invalid line 2: it is invalid: kind'],
+    ['a broken line in the middle', [FIRST, '{"kind":"rep', LINES[0]!], 'has an invalid line 2: it is not JSON'],
+    ['a wrong number', [FIRST, { kind: 'start-pool', pool: { ...POOL, max: -1 } }, LINES[1]!], 'line 2: it is invalid: pool.max'],
+    ['an unknown field', [FIRST, { kind: 'end', atMs: 1, secret: 'x' }, LINES[0]!], 'it is invalid: Unrecognized key'],
+    ['an unknown workload', [FIRST, EVENTS[0]!, LINES[0]!], 'names the workload w1, which no line above it describes'],
+    ['an unknown pool', [FIRST, EVENTS[5]!, LINES[0]!], 'names the pool new, which no line above it describes'],
+    [
+      'disorder',
+      [FIRST, LINES[1]!, { ...EVENTS[0]!, atMs: 9 }, { ...EVENTS[0]!, atMs: 8 }, LINES[0]!],
+      'line 4: it is at 8 ms, before the line above it',
+    ],
+    ['a workload twice', [FIRST, LINES[1]!, LINES[1]!, LINES[0]!], 'describes w1 a second time'],
+    ['a line after the end', [FIRST, { kind: 'end', atMs: 1 }, LINES[0]!, LINES[1]!], 'line 3: it follows the end'],
+  ])('refuses %s', async (what, lines, says) => {
     const path = await fileOf(`${what}.jsonl`, lines);
     await expect(readRecording(path)).rejects.toThrow(says);
   });
@@ -143,10 +130,10 @@ describe('a recording', () => {
 
   it('refuses what gzip cannot read, and a file that is absent', async () => {
     await expect(readRecording(await fileOf('text.gz', ['text']))).rejects.toThrow('cannot be read: incorrect header check');
-    await expect(readRecording(join(dir, 'absent.gz'))).rejects.toThrow('cannot be read: ENOENT');
+    await expect(readRecording(inFolder('absent.gz'))).rejects.toThrow('cannot be read: ENOENT');
   });
 
   it('reports that it cannot be written', async () => {
-    await expect(createRecording(join(dir, 'absent', 'file'), HEADER)).rejects.toThrow('ENOENT');
+    await expect(createRecording(inFolder('absent', 'file'), HEADER)).rejects.toThrow('ENOENT');
   });
 });

@@ -1,13 +1,12 @@
 /** Whole runs: the production daemon over a small load, in virtual time. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { writeFileSync } from 'node:fs';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { POLICY_DAEMON } from '../../../commands/lab/lab-program.ts';
 import { compareRuns } from '../../../lab/judge/comparison.ts';
 import type { RunResult } from '../../../lab/judge/run-figures.ts';
 import type { Scenario } from '../../../lab/loads/load.ts';
 import { runPolicy } from '../../../lab/runs/policy-run.ts';
+import { folderOfFile } from '../../../../test/support/temporary-folder.ts';
 
 const MINUTE = 60_000;
 /** A service that grows from one node to three and shrinks again, and a job that runs on. */
@@ -47,17 +46,15 @@ const SCENARIO: Scenario = {
   ],
 };
 
-let dir: string;
+const inFolder = folderOfFile();
 beforeAll(() => {
-  dir = mkdtempSync(join(tmpdir(), 'policies-'));
-  writeFileSync(join(dir, 'slow.yaml'), 'dryRun: true\nloop: {scanInterval: 30s}\n');
-  writeFileSync(join(dir, 'quick.yaml'), 'loop: {scanInterval: 30s}\nscaleDown: {unneededTime: 1m, delayAfterAdd: 1m}\n');
-  writeFileSync(join(dir, 'elsewhere.yaml'), 'nodeGroups: [{name: batch, min: 0, max: 3}]\n');
+  writeFileSync(inFolder('slow.yaml'), 'dryRun: true\nloop: {scanInterval: 30s}\n');
+  writeFileSync(inFolder('quick.yaml'), 'loop: {scanInterval: 30s}\nscaleDown: {unneededTime: 1m, delayAfterAdd: 1m}\n');
+  writeFileSync(inFolder('elsewhere.yaml'), 'nodeGroups: [{name: batch, min: 0, max: 3}]\n');
 });
-afterAll(() => rmSync(dir, { recursive: true }));
 
 function runOf(name: string, seed: number): Promise<RunResult | undefined> {
-  const policy = { name, flags: [`--config=${join(dir, `${name}.yaml`)}`] };
+  const policy = { name, flags: [`--config=${inFolder(`${name}.yaml`)}`] };
   return runPolicy({ program: POLICY_DAEMON, scenario: SCENARIO, seed, policy });
 }
 
