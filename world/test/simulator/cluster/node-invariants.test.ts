@@ -6,6 +6,7 @@ import { startWorld, type World } from '../../../simulator/world.ts';
 import type { WorldEvent } from '../../../simulator/arm/faults/world-event.ts';
 import { aPool, aWorld } from '../arm/harness.ts';
 import { START_MS } from '../../../../test/support/builders.ts';
+import { casesOf } from '../../../../test/support/property-runs.ts';
 
 type Action = { readonly event: WorldEvent } | { readonly deleteNode: number } | { readonly waitSeconds: number };
 
@@ -42,7 +43,7 @@ describe('invariants of nodes', () => {
           await world.stop();
         }
       }),
-      { numRuns: 15, seed: 20 },
+      casesOf(20, 10),
     );
   });
 });

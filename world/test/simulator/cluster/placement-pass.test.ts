@@ -6,6 +6,7 @@ import { type Decision, scheduleOne } from '../../../simulator/cluster/scheduler
 import { PlacementPass } from '../../../simulator/cluster/scheduler/placement-pass.ts';
 import type { TopologyView } from '../../../simulator/cluster/scheduler/topology.ts';
 import type { NodeObject, NodeTaint, PodObject, PodSpec } from '../../../simulator/cluster/store/objects.ts';
+import { casesOf } from '../../../../test/support/property-runs.ts';
 
 const META = { uid: '', resourceVersion: '1', creationTimestamp: '2026-11-21T00:00:00Z' };
 const SOFT: NodeTaint = { key: 'busy', value: '', effect: 'PreferNoSchedule' };
@@ -106,7 +107,7 @@ it('decides for many pods as it would for each alone', () => {
       const together = new PlacementPass(viewOf(given));
       expect(outcomes(pods, (pod) => together.decide(pod))).toEqual(outcomes(pods, (pod) => scheduleOne(pod, alone)));
     }),
-    { numRuns: 400, seed: 18 },
+    casesOf(18, 250),
   );
 });
 
@@ -124,7 +125,7 @@ it('decides the same with what an earlier pass found, unless a node has changed 
       const pods = second.map(podOf);
       expect(outcomes(pods, (pod) => later.decide(pod))).toEqual(outcomes(pods, (pod) => scheduleOne(pod, alone)));
     }),
-    { numRuns: 100, seed: 19 },
+    casesOf(19, 60),
   );
 });
 

@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { jsonPatch, mergePatch } from '../../../../simulator/cluster/store/patches.ts';
 import { strategicMerge } from '../../../../simulator/cluster/store/strategic-merge.ts';
+import { casesOf } from '../../../../../test/support/property-runs.ts';
 
 describe('JSON patch', () => {
   const target = { a: 1, list: ['x', 'y'], nested: { 'b/c': 2 } };
@@ -152,7 +153,7 @@ describe('strategic merge patch', () => {
         const clean = mergePatch({}, target);
         expect(strategicMerge(clean, patch)).toEqual(mergePatch(clean, patch));
       }),
-      { seed: 11, numRuns: 100 },
+      casesOf(11, 50),
     );
   });
 });
