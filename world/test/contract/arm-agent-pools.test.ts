@@ -85,15 +85,6 @@ describe('agent pools', () => {
     expect(vms[0]?.name).toMatch(/^aks-vms-\d{8}-vm0$/);
   });
 
-  it('the counts are two stores, and only AKS copies one to the other', async () => {
-    const rig = await startRig(aWorld([aPool('a')]));
-    rig.arm.control.raise({ foreignScale: { pool: 'a', to: 5 } });
-    expect((await rig.call('GET', poolPath(rig, 'a'))).json).toMatchObject({ properties: { count: 2 } });
-    rig.arm.control.raise({ rpReconcile: { pool: 'a' } });
-    expect(stateOf(rig, 'a').capacity).toBe(2);
-    expect(rig.violations.list()).toEqual([]);
-  });
-
   it('another writer before a PUT of a VMs pool makes its tag stale: no effect at all', async () => {
     const pool = aPool('vms', { kind: 'vms-pool', count: 1, sizes: [{ vmSize: 'Standard_D8s_v5', count: 1 }] });
     const rig = await startRig(aWorld([pool]));

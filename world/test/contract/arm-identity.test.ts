@@ -77,20 +77,6 @@ describe('identity', () => {
     expect(Number(json['expires_on'])).toBe(Math.floor(rig().clock.now() / 1000) + 3_599);
   });
 
-  it('describes its cloud and its authority to every caller', async () => {
-    const clouds = await rig().call('GET', '/metadata/endpoints?api-version=2019-05-01', { token: false });
-    expect(JSON.parse(clouds.text)[0]).toMatchObject({ name: 'AzureCloud', resourceManager: `${rig().arm.url}/` });
-    const discovery = await rig().call('GET', '/common/discovery/instance?api-version=1.1', { token: false });
-    expect(discovery.json).toMatchObject({ 'api-version': '1.1' });
-  });
-
-  it('the api version is required', async () => {
-    expect(await rig().call('GET', setPath(rig(), 'a'))).toMatchObject({
-      status: 400,
-      json: { error: { code: 'MissingApiVersionParameter' } },
-    });
-  });
-
   it.each([
     { what: 'no token', headers: {}, code: 'AuthenticationFailed' },
     { what: 'a token of someone else', headers: { authorization: 'Bearer a.b.c' }, code: 'InvalidAuthenticationToken' },
@@ -98,19 +84,6 @@ describe('identity', () => {
     const answer = await rig().call('GET', `${setPath(rig(), 'a')}?${VERSION}`, { token: false, headers });
     expect(answer).toMatchObject({ status: 401, json: { error: { code } } });
     expect(answer.headers['www-authenticate']).toContain('invalid_token');
-  });
-
-  it.each([
-    { path: '/subscriptions/other/resourceGroups/x/providers/Microsoft.Compute/virtualMachineScaleSets', code: 'SubscriptionNotFound' },
-    {
-      path: '/subscriptions/11111111-2222-3333-4444-555555555555/resourceGroups/x/providers/Microsoft.Compute/virtualMachineScaleSets',
-      code: 'ResourceGroupNotFound',
-    },
-    { path: '/subscriptions/11111111-2222-3333-4444-555555555555/providers/Microsoft.Compute/galleries', code: 'InvalidResourceType' },
-  ])('404 $code', async ({ path, code }) => {
-    expect(await rig().call('GET', `${path}?${VERSION}`)).toMatchObject({ status: 404, json: { error: { code } } });
-    const entry = rig().arm.control.journal().at(-1);
-    expect(entry?.loud !== undefined).toBe(code === 'InvalidResourceType');
   });
 
   it('serves h2 as well as http/1.1', async () => {

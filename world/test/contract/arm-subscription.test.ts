@@ -24,10 +24,14 @@ describe('discovery and sign-in', () => {
     expect(one.json).toMatchObject({
       name: 'AzureCloud',
       resourceManager: `${rig().arm.url}/`,
-      authentication: { loginEndpoint: `${rig().arm.url}/` },
+      authentication: { tenant: 'common', identityProvider: 'AAD', loginEndpoint: `${rig().arm.url}/` },
+      graphAudience: 'https://graph.windows.net/',
+      suffixes: { acrLoginServer: 'azurecr.io', storage: 'core.windows.net' },
     });
     const many = await rig().call('GET', '/metadata/endpoints?api-version=2019-05-01', { token: false });
     expect(JSON.parse(many.text)).toEqual([one.json]);
+    const authority = await rig().call('GET', '/common/discovery/instance?api-version=1.1', { token: false });
+    expect(authority.json).toMatchObject({ 'api-version': '1.1' });
   });
 
   it('lists the tenant, the subscription and its region', async () => {

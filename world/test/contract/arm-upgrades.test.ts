@@ -63,25 +63,13 @@ describe('another version of a pool', () => {
     expect([versions(), hosts()]).toEqual([['1.34.1', '1.34.1', '1.34.1'], before]);
   });
 
-  it.each([
-    {
-      version: '1.35.1',
-      code: 'NodePoolMcVersionIncompatible',
-      words: 'Minor version of node pool version 35 is bigger than control plane version 34',
-    },
-    {
-      version: '1.34.3',
-      code: 'NodePoolMcVersionIncompatible',
-      words: 'Node pool version 1.34.3 and control plane version 1.34.1 are incompatible',
-    },
-    {
-      version: '1.32.6',
-      code: 'AgentPoolUpgradeVersionNotAllowed',
-      words: 'Upgrade agent pool version from 1.33.2 to 1.32.6 is not allowed',
-    },
-    { version: '1.30.0', code: 'AgentPoolK8sVersionNotSupported', words: 'Version 1.30.0 is not supported in this region' },
-    { version: 'newest', code: 'AgentPoolK8sVersionNotSupported', words: 'Version newest is not supported in this region' },
-  ])('is refused: $version', async ({ version, code, words }) => {
+  it.each<[version: string, code: string, words: string]>([
+    ['1.35.1', 'NodePoolMcVersionIncompatible', 'Minor version of node pool version 35 is bigger than control plane version 34'],
+    ['1.34.3', 'NodePoolMcVersionIncompatible', 'Node pool version 1.34.3 and control plane version 1.34.1 are incompatible'],
+    ['1.32.6', 'AgentPoolUpgradeVersionNotAllowed', 'Upgrade agent pool version from 1.33.2 to 1.32.6 is not allowed'],
+    ['1.30.0', 'AgentPoolK8sVersionNotSupported', 'Version 1.30.0 is not supported in this region'],
+    ['newest', 'AgentPoolK8sVersionNotSupported', 'Version newest is not supported in this region'],
+  ])('is refused: %s', async (version, code, words) => {
     await begin([aPool('a')]);
     await expect(upgrade(version)).rejects.toMatchObject({ statusCode: 400, code, message: expect.stringContaining(words) as unknown });
     expect([stateOf(rig, 'a').capacity, (await pool()).provisioningState]).toEqual([2, 'Succeeded']);
@@ -133,15 +121,15 @@ describe('the control plane', () => {
     expect((await pool('b')).currentOrchestratorVersion).toBe('1.34.3');
   });
 
-  it.each([
-    {
-      version: '1.32.6',
-      code: 'OperationNotAllowed',
-      words: 'Downgrading Kubernetes version 1.33.2 to 1.32.6 is not allowed. Available upgrades: 1.33.4,1.34.1,1.34.3.',
-    },
-    { version: '1.35.1', code: 'OperationNotAllowed', words: 'Upgrading Kubernetes version 1.33.2 to 1.35.1 is not allowed.' },
-    { version: '1.99', code: 'K8sVersionNotSupported', words: 'Version 1.99 is not supported in this region' },
-  ])('is refused: $version', async ({ version, code, words }) => {
+  it.each<[version: string, code: string, words: string]>([
+    [
+      '1.32.6',
+      'OperationNotAllowed',
+      'Downgrading Kubernetes version 1.33.2 to 1.32.6 is not allowed. Available upgrades: 1.33.4,1.34.1,1.34.3.',
+    ],
+    ['1.35.1', 'OperationNotAllowed', 'Upgrading Kubernetes version 1.33.2 to 1.35.1 is not allowed.'],
+    ['1.99', 'K8sVersionNotSupported', 'Version 1.99 is not supported in this region'],
+  ])('is refused: %s', async (version, code, words) => {
     await begin([aPool('a')], { kubernetesVersion: '1.33.2' });
     const put = rig.aks.managedClusters.createOrUpdate('rg', 'aks', { location: 'westeurope', kubernetesVersion: version });
     await expect(put).rejects.toMatchObject({ statusCode: 400, code, message: expect.stringContaining(words) as unknown });

@@ -1,4 +1,4 @@
-/** Bodies as kubectl 1.33 sent them. */
+/** Bodies as kubectl 1.33 sent them; 1.36 sends the same types. */
 import { describe, expect, it } from 'vitest';
 import { decodeProtobuf } from '../../../simulator/cluster/protobuf/protobuf.ts';
 
@@ -10,6 +10,26 @@ const BUDGET =
   '6b3873000a200a09706f6c6963792f76311213506f6444697372757074696f6e42756467657412350a110a017012001a0022002a0032003800420012140a06080010011a00120a0a080a036170701201781a0a080018002000280030001a002200';
 const PRIORITY =
   '6b3873000a250a147363686564756c696e672e6b38732e696f2f7631120d5072696f72697479436c61737312300a120a02686912001a0022002a003200380042001064180022002a14507265656d70744c6f7765725072696f726974791a002200';
+const JOB =
+  'azhzAAoPCghiYXRjaC92MRIDSm9iEoQBChQKBG9uY2USABoAIgAqADIAOABCABJiMmAKEAoAEgAaACIAKgAyADgAQgASTBIpCgRvbmNlEgdidXN5Ym94GgRkYXRlKgBCAGoAcgCAAQCIAQCQAQCiAQAaBU5ldmVyMgBCAEoAUgBYAGAAaACCAQCKAQCaAQDCAQAaCCAAKAAwADoAGgAiAA==';
+const CRON_JOB =
+  'azhzAAoTCghiYXRjaC92MRIHQ3JvbkpvYhKyAQoXCgduaWdodGx5EgAaACIAKgAyADgAQgASlAEKCTAgMSAqICogKhoAKoQBChcKB25pZ2h0bHkSABoAIgAqADIAOABCABJpMmcKEAoAEgAaACIAKgAyADgAQgASUxIsCgduaWdodGx5EgdidXN5Ym94GgRkYXRlKgBCAGoAcgCAAQCIAQCQAQCiAQAaCU9uRmFpbHVyZTIAQgBKAFIAWABgAGgAggEAigEAmgEAwgEAGgAaACIA';
+const SERVICE =
+  'azhzAAoNCgJ2MRIHU2VydmljZRJpCh8KA3dlYhIAGgAiACoAMgA4AEIAWgoKA2FwcBIDd2ViEkIKGwoHODAtODA4MBIDVENQGFAiBwgAEJA/GgAoABIKCgNhcHASA3dlYhoAIglDbHVzdGVySVA6AEIAUgBaAGAAaAAaAgoAGgAiAA==';
+const EXTERNAL =
+  'azhzAAoNCgJ2MRIHU2VydmljZRJYCh8KA2ZhchIAGgAiACoAMgA4AEIAWgoKA2FwcBIDZmFyEjESCgoDYXBwEgNmYXIaACIMRXh0ZXJuYWxOYW1lOgBCAFIJYS5leGFtcGxlWgBgAGgAGgIKABoAIgA=';
+const QUOTA = 'azhzAAoTCgJ2MRINUmVzb3VyY2VRdW90YRI0ChUKBXNtYWxsEgAaACIAKgAyADgAQgASGQoKCgNjcHUSAwoBMQoLCgRwb2RzEgMKATMaABoAIgA=';
+const AUTOSCALER =
+  'azhzAAopCg5hdXRvc2NhbGluZy92MhIXSG9yaXpvbnRhbFBvZEF1dG9zY2FsZXISXQoSCgJkMhIAGgAiACoAMgA4AEIAEkEKGQoKRGVwbG95bWVudBICZDIaB2FwcHMvdjEYAyIiCghSZXNvdXJjZSIWCgNjcHUSDwoLVXRpbGl6YXRpb24gMhoEGAAgABoAIgA=';
+
+const TEMPLATE = {
+  template: { spec: { containers: [{ image: 'busybox', command: ['date'] }], restartPolicy: expect.any(String) as unknown } },
+};
+
+/** Some were kept as hexadecimal digits, others in base 64. */
+function bytesOf(body: string): Buffer {
+  return Buffer.from(body, body.startsWith('6b38') ? 'hex' : 'base64');
+}
 
 describe('protobuf bodies', () => {
   it.each([
@@ -41,8 +61,36 @@ describe('protobuf bodies', () => {
         },
       },
     ],
-  ])('reads %s', (_name, hex, expected) => {
-    expect(decodeProtobuf(Buffer.from(hex, 'hex'))).toMatchObject(expected);
+    ['a job', JOB, { apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'once' }, spec: TEMPLATE }],
+    [
+      'a cron job',
+      CRON_JOB,
+      { kind: 'CronJob', metadata: { name: 'nightly' }, spec: { schedule: '0 1 * * *', jobTemplate: { spec: TEMPLATE } } },
+    ],
+    [
+      'a service',
+      SERVICE,
+      {
+        kind: 'Service',
+        spec: { ports: [{ name: '80-8080', protocol: 'TCP', port: 80, targetPort: 8080 }], selector: { app: 'web' }, type: 'ClusterIP' },
+      },
+    ],
+    ['a service of another name', EXTERNAL, { spec: { type: 'ExternalName', externalName: 'a.example' } }],
+    ['a quota', QUOTA, { kind: 'ResourceQuota', spec: { hard: { cpu: '1', pods: '3' } } }],
+    [
+      'an autoscaler of pods',
+      AUTOSCALER,
+      {
+        apiVersion: 'autoscaling/v2',
+        spec: {
+          scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'd2' },
+          maxReplicas: 3,
+          metrics: [{ type: 'Resource', resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: 50 } } }],
+        },
+      },
+    ],
+  ])('reads %s', (_name, body, expected) => {
+    expect(decodeProtobuf(bytesOf(body))).toMatchObject(expected);
   });
 
   it.each([

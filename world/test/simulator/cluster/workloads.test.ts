@@ -69,6 +69,12 @@ describe('deployments', () => {
     stage.clock.advance(5_000);
     expect(own()).toHaveLength(1);
     expect(sets()).toHaveLength(1);
+    // In the middle of a rollout, too.
+    stage.cluster.apply(aDeployment('web', 4, { image: 'test:2' }));
+    stage.clock.advance(1_000);
+    stage.cluster.apply(aDeployment('web', 1, { image: 'test:2' }));
+    stage.clock.advance(30_000);
+    expect(own().map((pod) => pod.spec.containers[0]?.image)).toEqual(['test:2']);
   });
 
   it('replace an evicted pod', async () => {
