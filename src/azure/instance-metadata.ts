@@ -2,9 +2,10 @@
 import { createDefaultHttpClient, createHttpHeaders, createPipelineRequest } from '@azure/core-rest-pipeline';
 import type { Clock } from '../lib/clock.ts';
 import { AutoscalerError } from '../lib/errors.ts';
-import { isRecord, jsonOf } from './arm/error-bodies.ts';
+import { jsonOf } from './arm/error-bodies.ts';
 import { limitResponse } from './arm/response-bodies.ts';
 import { defined } from '../lib/defined.ts';
+import { isRecord } from '../lib/json.ts';
 
 export interface MetadataDeps {
   /** `http://169.254.169.254`, or its stand-in. */

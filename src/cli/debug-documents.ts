@@ -16,6 +16,7 @@ import { defined } from '../lib/defined.ts';
 import { describeDifference } from '../planning/explain/template-differences.ts';
 import { explainNodes, totalsByBlocker } from '../planning/explain/unremovable-nodes.ts';
 import { inFlightByGroup } from '../planning/state/increases/increase-records.ts';
+import { isoTime } from '../lib/duration.ts';
 
 /** A longer list is cut, and the rest is counted. */
 const MOST_ROWS = 5_000;
@@ -141,10 +142,6 @@ function groupDocument(group: NodeGroup): object {
 
 function capped(rows: readonly unknown[]): readonly unknown[] {
   return rows.length <= MOST_ROWS ? rows : [...rows.slice(0, MOST_ROWS), `and ${rows.length - MOST_ROWS} more`];
-}
-
-function isoTime(ms: number): string {
-  return new Date(ms).toISOString();
 }
 
 type AgentTimes = Pick<AgentStatus, 'lastStartMs' | 'lastSuccessMs' | 'lastRestMs' | 'nextDueMs'> & { readonly id: string };

@@ -24,9 +24,10 @@ import { configFileLayer } from './sources/config-file.ts';
 import { environmentLayer } from './sources/environment.ts';
 import { flagLayer } from './sources/flags.ts';
 import { profilesWithDefaults } from './sources/scheduler-config.ts';
-import { EMPTY_LAYER, isDocument, mergeLayers, type Document, type Layer, type Merged } from './sources/layers.ts';
+import { EMPTY_LAYER, mergeLayers, type Document, type Layer, type Merged } from './sources/layers.ts';
 import type { Config, ConfigErrors, ConfigInput } from './types/config.ts';
 import { defined } from '../lib/defined.ts';
+import { isRecord } from '../lib/json.ts';
 
 /** The schema is used once: its compilation into a function would take longer than the check itself. */
 const ONCE = { jitless: true } as const;
@@ -102,7 +103,7 @@ function oneLine(sentence: string): string {
 function leafEntries(document: Document, above: readonly string[]): readonly (readonly [string, string])[] {
   return Object.entries(document).flatMap(([key, value]) => {
     const path = [...above, key];
-    return isDocument(value) ? leafEntries(value, path) : [[path.join('.'), JSON.stringify(value) ?? ''] as const];
+    return isRecord(value) ? leafEntries(value, path) : [[path.join('.'), JSON.stringify(value) ?? ''] as const];
   });
 }
 
@@ -121,7 +122,7 @@ function fileLayer(flag: string, path: string | undefined, input: ConfigInput, p
 function endpointsFileLayer(document: Document, input: ConfigInput): Layer {
   const file = input.env[ENDPOINTS_VARIABLE]?.trim() ?? '';
   if (file === '') return EMPTY_LAYER;
-  const { cloud, armEndpoint } = isDocument(document['azure']) ? document['azure'] : {};
+  const { cloud, armEndpoint } = isRecord(document['azure']) ? document['azure'] : {};
   if (typeof cloud === 'string' && cloud.trim().toLowerCase() === STACK) return fileLayer(ENDPOINTS_VARIABLE, file, input, endpointsLayer);
   if (armEndpoint !== undefined) return EMPTY_LAYER;
   const warning = `environment variable ${ENDPOINTS_VARIABLE} has no effect: it applies to AzureStackCloud only.`;

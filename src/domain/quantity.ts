@@ -62,3 +62,13 @@ function ceilExact(value: number): number {
   const nearest = Math.round(value);
   return Math.abs(value - nearest) < 1e-6 * Math.max(1, Math.abs(value)) ? nearest : Math.ceil(value);
 }
+
+/** Whether the text is a quantity that is not negative. */
+export function isQuantity(text: string | number): boolean {
+  try {
+    return parseQuantity(text) >= 0;
+  } catch (thrown) {
+    if (thrown instanceof AutoscalerError) return false;
+    throw thrown;
+  }
+}

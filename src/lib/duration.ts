@@ -40,3 +40,8 @@ export function formatDuration(ms: number): string {
   if (Math.round(ms / MINUTE_MS) < 120) return `${Math.round(ms / MINUTE_MS)} min`;
   return ms < 2 * DAY_MS ? `${(ms / HOUR_MS).toFixed(1)} h` : `${(ms / DAY_MS).toFixed(1)} days`;
 }
+
+/** A moment as programs read it: `2026-05-01T12:00:00.000Z`. */
+export function isoTime(ms: number): string {
+  return new Date(ms).toISOString();
+}

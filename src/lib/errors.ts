@@ -131,3 +131,8 @@ export function asAutoscalerError(thrown: unknown): AutoscalerError {
 export function isEffectUnknown({ kind, detail }: AutoscalerError): boolean {
   return kind === 'cancelled' || (detail.kind === 'unavailable' && detail.effect === 'unknown');
 }
+
+/** The message of whatever was thrown. */
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}

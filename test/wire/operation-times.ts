@@ -1,7 +1,8 @@
 /** How long operations took, by the times of the answers: from the answer that began one to the first read that shows its end. */
-import { isRecord, jsonOf } from '../../src/azure/arm/error-bodies.ts';
+import { jsonOf } from '../../src/azure/arm/error-bodies.ts';
 import { compareBy } from '../../src/lib/comparison.ts';
 import type { Interaction } from './recordings/interaction.ts';
+import { isRecord } from '../../src/lib/json.ts';
 
 export interface OperationTimes {
   /** Method and type of resource: `PUT managedClusters/agentPools`. */

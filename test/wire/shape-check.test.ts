@@ -1,6 +1,6 @@
 /** The world agrees with itself, and every way to differ from it is found. */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { isRecord, jsonOf } from '../../src/azure/arm/error-bodies.ts';
+import { jsonOf } from '../../src/azure/arm/error-bodies.ts';
 import type { JudgedAnswer } from './adapter/adapter-check.ts';
 import type { Finding } from './finding.ts';
 import type { Interaction } from './recordings/interaction.ts';
@@ -8,6 +8,7 @@ import { wireCallOf, type WireCall } from './recordings/wire-call.ts';
 import { checkShapes } from './world/shape-check.ts';
 import type { WorldAnswer } from './world/world-client.ts';
 import { worldExamples } from './world/world-examples.ts';
+import { isRecord } from '../../src/lib/json.ts';
 
 let examples: readonly WorldAnswer[] = [];
 

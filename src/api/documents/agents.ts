@@ -2,7 +2,8 @@
 import type { Hint } from '../../domain/ports/shared-hints.ts';
 import type { SharingCluster } from '../../domain/ports/shared-clusters.ts';
 import { defined } from '../../lib/defined.ts';
-import { commonFields, isoTime, knownTime, type AgentReading, type CommonFields, type DocumentInput } from './document-input.ts';
+import { commonFields, knownTime, type AgentReading, type CommonFields, type DocumentInput } from './document-input.ts';
+import { isoTime } from '../../lib/duration.ts';
 
 export interface AgentRow {
   readonly id: string;

@@ -6,7 +6,7 @@ import type { RemovalFix } from '../../planning/explain/advice/fix.ts';
 import type { FixStep } from '../../planning/explain/changes/change.ts';
 import { rowKey } from '../../planning/explain/removal-advice/waste.ts';
 import { type ExplainedNode, explainNodes, totalsByBlocker } from '../../planning/explain/unremovable-nodes.ts';
-import { type DocumentInput, knownTime, roundMoney } from './document-input.ts';
+import { type DocumentInput, knownTime, roundMoney, sum } from './document-input.ts';
 
 type NodeReason = NonNullable<ExplainedNode['reason']>;
 
@@ -144,10 +144,6 @@ function fixDocument(fix: RemovalFix | undefined): RemovalFixDocument | undefine
 
 function titleOf(reason: NodeReason, blockedBy: BlockingPodReason | undefined): string {
   return blockedBy === undefined ? TITLES[reason] : POD_TITLES[blockedBy];
-}
-
-function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0);
 }
 
 function rounded(value: number): number {

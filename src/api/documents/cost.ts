@@ -11,8 +11,9 @@ import { defined } from '../../lib/defined.ts';
 import { idleCost } from '../../planning/expanders/node-price.ts';
 import type { PaidUse } from '../../planning/facts/paid-nodes.ts';
 import { paidAndReserved } from '../../planning/facts/reserved-nodes.ts';
-import { type DocumentInput, isoTime, knownTime, roundMoney } from './document-input.ts';
+import { type DocumentInput, knownTime, roundMoney } from './document-input.ts';
 import type { PoolRowDocument } from './pools.ts';
+import { isoTime } from '../../lib/duration.ts';
 
 export interface CostDocument {
   readonly currency?: string;

@@ -1,7 +1,7 @@
 /** Past decisions and the changes of other writers in one list, the newest first; searchable. */
 import type { CapacityChange, HistoryReader, StoredDecision } from '../../domain/history.ts';
 import { defined } from '../../lib/defined.ts';
-import { isoTime } from './document-input.ts';
+import { isoTime } from '../../lib/duration.ts';
 
 export interface DecisionRow {
   /** `explain decision ID` and `/api/v1/decisions/ID` accept it, unless `kind` is `other-writer` or `eviction`. */

@@ -12,6 +12,7 @@ import type { RepackEstimate } from '../../domain/repack.ts';
 import type { PodVerdict } from '../../domain/reasons.ts';
 import type { AnswerInput } from '../../planning/explain/answers/pod-answer.ts';
 import type { Advice, RemovalFix } from '../../planning/explain/advice/fix.ts';
+import { isoTime } from '../../lib/duration.ts';
 
 /** The report of a loop that observed the cluster. */
 export type ObservedReport = LoopReport & { readonly observation: Observation };
@@ -114,10 +115,6 @@ export function commonFields({ report, replica, history }: DocumentInput): Commo
   };
 }
 
-export function isoTime(ms: number): string {
-  return new Date(ms).toISOString();
-}
-
 /** Times before 1971 stand for an unknown past. */
 export function knownTime(ms: number | undefined): string | undefined {
   const YEAR = 365 * 86_400_000;
@@ -127,4 +124,8 @@ export function knownTime(ms: number | undefined): string | undefined {
 /** Money with two decimals more than people read, so that sums of rounded values agree. */
 export function roundMoney(amount: number | undefined): number | undefined {
   return amount === undefined ? undefined : Math.round(amount * 10_000) / 10_000;
+}
+
+export function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
 }

@@ -7,11 +7,12 @@ import { reasonNotToAct } from '../../planning/state/cluster-health.ts';
 import { countNodes } from '../../planning/state/node-counts.ts';
 import { type WasteDocument, wasteDocument } from './blockers.ts';
 import { type CostDocument, costDocument, repackingDocument, type RepackingDocument } from './cost.ts';
-import { type CommonFields, commonFields, type DocumentInput, isoTime, knownTime, roundMoney } from './document-input.ts';
+import { type CommonFields, commonFields, type DocumentInput, knownTime, roundMoney } from './document-input.ts';
 import { type MissingRight, missingRights } from './missing-rights.ts';
 import { type PendingClass, pendingClass, rawClasses, type RawClass } from './pending-classes.ts';
 import { type PoolRowDocument, poolDocuments } from './pools.ts';
 import { type ScaleUpDocument, scaleUpsOnTheWay } from './scale-ups.ts';
+import { isoTime } from '../../lib/duration.ts';
 
 /** Rows per verdict, and of all of them. */
 const MOST_PER_VERDICT = 8;

@@ -9,7 +9,8 @@ import { paidUses } from '../../planning/facts/paid-nodes.ts';
 import { priceOf } from '../../planning/expanders/node-price.ts';
 import { explainSkip } from '../../planning/explain/refusals.ts';
 import { countNodes, type NodeCounts } from '../../planning/state/node-counts.ts';
-import { type DocumentInput, isoTime, roundMoney } from './document-input.ts';
+import { type DocumentInput, roundMoney } from './document-input.ts';
+import { isoTime } from '../../lib/duration.ts';
 
 /** In the order in which they are shown. */
 export const POOL_STATES = [

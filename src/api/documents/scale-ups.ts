@@ -8,7 +8,8 @@ import {
 } from '../../domain/history.ts';
 import { compareText } from '../../lib/comparison.ts';
 import { defined } from '../../lib/defined.ts';
-import { type DocumentInput, isoTime, knownTime } from './document-input.ts';
+import { type DocumentInput, knownTime } from './document-input.ts';
+import { isoTime } from '../../lib/duration.ts';
 
 export interface StageDocument {
   readonly name: ScaleUpStage;

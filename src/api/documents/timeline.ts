@@ -6,7 +6,8 @@ import { compareText } from '../../lib/comparison.ts';
 import { defined } from '../../lib/defined.ts';
 import { stepsAhead } from '../../planning/explain/schedule-text.ts';
 import { familyName, sumOfSizes, zoneSiblings } from './zone-lanes.ts';
-import { type CommonFields, commonFields, type DocumentInput, isoTime } from './document-input.ts';
+import { type CommonFields, commonFields, type DocumentInput, sum } from './document-input.ts';
+import { isoTime } from '../../lib/duration.ts';
 
 /** `try`: nothing changed, since it was refused or failed. */
 type MarkKind = 'increase' | 'removal' | 'try' | 'other-writer' | 'eviction';
@@ -178,10 +179,6 @@ function laneOf(
       target: targets.includes(undefined) ? undefined : sum(targets.map((target = 0) => target)),
     }),
   };
-}
-
-function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0);
 }
 
 /** A sample may be taken after the change: the sum then has the new size. */

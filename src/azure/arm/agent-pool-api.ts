@@ -9,10 +9,11 @@ import type { TokenCredential } from '@azure/core-auth';
 import type { PipelineResponse } from '@azure/core-rest-pipeline';
 import type { Clock } from '../../lib/clock.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
-import { isRecord, jsonOf } from './error-bodies.ts';
+import { jsonOf } from './error-bodies.ts';
 import type { ArmCalls } from './arm-client.ts';
 import { acceptedOperation, type AcceptedOperation } from './errors.ts';
 import type { AzureOptions } from './options.ts';
+import { isRecord } from '../../lib/json.ts';
 
 /** A document must be written in the version it was read in, so the version is pinned for the typed client and for the PUT. */
 export const AKS_API_VERSION = '2026-06-01';

@@ -11,7 +11,6 @@ import { endWaits, linkedSignal, withAbort } from '../../lib/abort.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
-import { isRecord } from './error-bodies.ts';
 import { classifyResponse, lostResponse } from './errors.ts';
 import { describeCall, isSlow, isWrite, type ArmCall } from './call-list.ts';
 import { streamFor, type Random } from '../../lib/random.ts';
@@ -20,6 +19,7 @@ import { limitResponse, mappableBody } from './response-bodies.ts';
 import type { RateLimits } from './rate-limits.ts';
 import type { AzureOptions } from './options.ts';
 import { explainForbidden, explainUnauthorized, signInFailure } from './sign-in-errors.ts';
+import { isRecord } from '../../lib/json.ts';
 
 interface ArmCallsDeps {
   readonly clock: Clock;

@@ -1,5 +1,6 @@
 /** Reads ARM error bodies: with the `error` wrapper, without it (AKS), nested, or not JSON. Makes no decisions. */
 import { shownText } from '../../lib/shown-text.ts';
+import { isRecord, textIn } from '../../lib/json.ts';
 
 /** One error object with its inner errors. Every optional field has a value. */
 export interface ArmErrorBody {
@@ -18,10 +19,6 @@ const MAX_DEPTH = 6;
 const MAX_CODE_BYTES = 200;
 
 type Json = Readonly<Record<string, unknown>>;
-
-export function isRecord(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 /** The text as JSON, or undefined. */
 export function jsonOf(text: string | null | undefined): unknown {
@@ -42,9 +39,9 @@ export function readErrorBody(body: unknown, depth = 0): ArmErrorBody {
   const inner = [field('innererror')].filter(isRecord);
   const details = [...listed, ...inner].map((child) => readErrorBody(child, depth + 1)).filter((child) => child !== NO_BODY);
   return {
-    code: shownText(text(field('code')) || text(field('internalErrorCode')), MAX_CODE_BYTES),
-    message: text(field('message')) || text(field('exceptiondetail')),
-    target: shownText(text(field('target'))),
+    code: shownText(textIn(field('code')) || textIn(field('internalErrorCode')), MAX_CODE_BYTES),
+    message: textIn(field('message')) || textIn(field('exceptiondetail')),
+    target: shownText(textIn(field('target'))),
     details,
   };
 }
@@ -60,8 +57,4 @@ function fieldOf(body: Json, name: string): unknown {
 /** The error and everything inside it, outermost first. */
 export function flatten(body: ArmErrorBody): readonly ArmErrorBody[] {
   return [body, ...body.details.flatMap(flatten)];
-}
-
-function text(value: unknown): string {
-  return typeof value === 'string' ? value : '';
 }

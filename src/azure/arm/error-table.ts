@@ -4,9 +4,10 @@
  * code in the body and the words, in this order; the first match wins. Pure.
  */
 import type { ErrorKind, StockScope } from '../../lib/errors.ts';
-import { flatten, isRecord, jsonOf, type ArmErrorBody } from './error-bodies.ts';
+import { flatten, jsonOf, type ArmErrorBody } from './error-bodies.ts';
 import { defined } from '../../lib/defined.ts';
 import { shownText } from '../../lib/shown-text.ts';
+import { isRecord } from '../../lib/json.ts';
 
 /** Azure's folded name for the quota of all regular cores of the region, as the list of usages has it. */
 export const REGION_QUOTA = 'cores';

@@ -6,12 +6,13 @@ import type { Clock } from '../../lib/clock.ts';
 import { asAutoscalerError } from '../../lib/errors.ts';
 import { streamFor, type Random } from '../../lib/random.ts';
 import type { Log } from '../../telemetry/log.ts';
-import { isRecord, jsonOf } from './error-bodies.ts';
+import { jsonOf } from './error-bodies.ts';
 import type { ArmCalls } from './arm-client.ts';
 import type { ErrorHints } from './error-table.ts';
 import { classifyOperationError, retryAfterMs, type OperationFailure } from './errors.ts';
 import { FOREIGN_ORIGIN } from './request-addresses.ts';
 import type { ArmClients } from './sdk-clients.ts';
+import { isRecord } from '../../lib/json.ts';
 
 export type OperationEnd =
   | { readonly kind: 'succeeded' }

@@ -5,7 +5,8 @@
 import type { PipelineRequest } from '@azure/core-rest-pipeline';
 import { AutoscalerError } from '../../lib/errors.ts';
 import type { ArmOperation } from './call-list.ts';
-import { isRecord, jsonOf } from './error-bodies.ts';
+import { jsonOf } from './error-bodies.ts';
+import { isRecord } from '../../lib/json.ts';
 
 /** Larger responses are not read on, compressed or not. A page of instances has about 2 MiB, the sizes of a region 5 MiB. */
 const MAX_RESPONSE_BYTES = 32 * 2 ** 20;

@@ -14,10 +14,11 @@ import {
 import { AutoscalerError } from '../../lib/errors.ts';
 import { AKS_API_VERSION, createRawClient } from './agent-pool-api.ts';
 import type { ArmCalls } from './arm-client.ts';
-import { isRecord, jsonOf } from './error-bodies.ts';
+import { jsonOf } from './error-bodies.ts';
 import type { AzureOptions } from './options.ts';
 import { parseAddress } from './request-addresses.ts';
 import { defined } from '../../lib/defined.ts';
+import { isRecord } from '../../lib/json.ts';
 
 export interface ArmClients {
   readonly compute: ComputeManagementClient;

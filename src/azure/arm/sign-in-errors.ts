@@ -5,7 +5,7 @@
 import { defined } from '../../lib/defined.ts';
 import { AutoscalerError, type ErrorKind } from '../../lib/errors.ts';
 import { shownText } from '../../lib/shown-text.ts';
-import { isRecord } from './error-bodies.ts';
+import { isRecord } from '../../lib/json.ts';
 
 interface SignInRule {
   readonly pattern: RegExp;

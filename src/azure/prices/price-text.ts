@@ -2,7 +2,8 @@
 import type { TextReading } from '../../cache/agents/shared-load.ts';
 import type { PriceKind, PriceTable, SizePrices } from '../../domain/quotas-and-prices.ts';
 import { compareBy } from '../../lib/comparison.ts';
-import { isRecord, jsonOf } from '../arm/error-bodies.ts';
+import { jsonOf } from '../arm/error-bodies.ts';
+import { isRecord } from '../../lib/json.ts';
 
 /** Version of the text format. It grows when the meaning of a field changes; other versions are not read. */
 const SCHEMA = 1;

@@ -11,11 +11,12 @@ import {
   type PipelineResponse,
 } from '@azure/core-rest-pipeline';
 import type { PriceKind, SizePrices } from '../../domain/quotas-and-prices.ts';
-import { AutoscalerError } from '../../lib/errors.ts';
-import { isRecord, jsonOf } from '../arm/error-bodies.ts';
+import { AutoscalerError, messageOf } from '../../lib/errors.ts';
+import { jsonOf } from '../arm/error-bodies.ts';
 import type { RetailPriceOptions } from '../arm/options.ts';
 import { limitResponse } from '../arm/response-bodies.ts';
 import { diskProductOf, HOURS_OF_MONTH } from '../sizes/disk-skus.ts';
+import { isRecord } from '../../lib/json.ts';
 
 interface Meter {
   readonly kind: PriceKind;
@@ -186,7 +187,7 @@ export class RetailPriceClient {
     } catch (thrown) {
       if (thrown instanceof AutoscalerError) throw thrown;
       if (signal.aborted) throw new AutoscalerError({ kind: 'cancelled' }, 'The read of prices was cancelled.', { cause: thrown });
-      const why = timeout.signal.aborted ? `no response within ${timeoutMs / 1000} s` : messageOf(thrown);
+      const why = timeout.signal.aborted ? `no response within ${timeoutMs / 1000} s` : messageOf(thrown).replace(/\.$/, '');
       throw new AutoscalerError({ kind: 'unavailable', effect: 'none' }, `The price list could not be read: ${why}.`, { cause: thrown });
     } finally {
       this.#inFlight -= 1;
@@ -219,8 +220,4 @@ function parsePage({ bodyAsText }: PipelineResponse): Page {
 
 function unusableList(why: string): AutoscalerError {
   return new AutoscalerError({ kind: 'unavailable', effect: 'none' }, `The price list cannot be used: ${why}.`);
-}
-
-function messageOf(thrown: unknown): string {
-  return (thrown instanceof Error ? thrown.message : String(thrown)).replace(/\.$/, '');
 }

@@ -5,9 +5,9 @@
 import type { AgentPool } from '@azure/arm-containerservice';
 import { AutoscalerError } from '../../lib/errors.ts';
 import { untouchedResponse } from '../arm/agent-pool-api.ts';
-import { isRecord, jsonOf } from '../arm/error-bodies.ts';
+import { jsonOf } from '../arm/error-bodies.ts';
 import type { ArmClients } from '../arm/sdk-clients.ts';
-import { withoutNulls } from '../../lib/without-nulls.ts';
+import { isRecord, withoutNulls } from '../../lib/json.ts';
 
 /** The typed model with fields of newer API versions. */
 export interface ListedAgentPool extends AgentPool {

@@ -12,7 +12,7 @@ import { labelsFromAgentPool } from './pool-labels.ts';
 import { parseTaint, readTags, type Tags } from './tags.ts';
 import { poolLimitsOf, readVmsPool, type PoolLimits, type VmsPool } from './vms-pool.ts';
 import { placementOfPool, zoneNumbers, type ZonePlacement } from './zone-placement.ts';
-import { withoutNulls } from '../../lib/without-nulls.ts';
+import { withoutNulls } from '../../lib/json.ts';
 import type { ListPage } from '../../cache/table/row.ts';
 import { defined } from '../../lib/defined.ts';
 import { groupSizeOf, MAX_DISK_GIB, MAX_NODE_PODS, MAX_ZONES, wholeNumberUpTo } from '../../domain/platform-limits.ts';

@@ -12,7 +12,7 @@ import { labelsFromScaleSet } from './pool-labels.ts';
 import { classifyInstanceFailure, type ClassifiedFailure } from '../arm/errors.ts';
 import type { TemplateSource } from './template-source.ts';
 import { poolOf, readTags, type Tags } from './tags.ts';
-import { withoutNulls } from '../../lib/without-nulls.ts';
+import { textIn, withoutNulls } from '../../lib/json.ts';
 import { groupSizeOf, MAX_DISK_GIB, wholeNumberUpTo } from '../../domain/platform-limits.ts';
 import { unreadableReason, wrongFieldReason } from './scale-set-forms.ts';
 import { defined } from '../../lib/defined.ts';
@@ -191,7 +191,7 @@ interface InstanceView {
  */
 export function projectInstance(given: VirtualMachineScaleSetVM, set: string): InstanceRow | undefined {
   const raw = withoutNulls(given);
-  const parsed = parseInstanceId(textOf(raw.id));
+  const parsed = parseInstanceId(textIn(raw.id));
   // guard: an instance without an id does not keep the others unread
   // guard: an instance of another scale set is not taken for our own
   if (!parsed.ok || parsed.ref.kind !== 'vmss' || foldName(parsed.ref.set) !== foldName(set)) return undefined;
@@ -204,9 +204,9 @@ export function projectInstance(given: VirtualMachineScaleSetVM, set: string): I
  */
 export function projectVm(given: VirtualMachine, group?: string): InstanceRow | undefined {
   const raw = withoutNulls(given);
-  const parsed = parseInstanceId(textOf(raw.id));
+  const parsed = parseInstanceId(textIn(raw.id));
   const pool = poolOf(readTags(raw.tags));
-  const owner = group ?? (pool === undefined ? undefined : `${pool}/${textOf(raw.hardwareProfile?.vmSize)}`);
+  const owner = group ?? (pool === undefined ? undefined : `${pool}/${textIn(raw.hardwareProfile?.vmSize)}`);
   if (!parsed.ok || parsed.ref.kind !== 'vm' || owner === undefined) return undefined;
   const disk = raw.storageProfile?.osDisk;
   const diskSku = diskSkuOf(disk?.managedDisk?.storageAccountType, wholeNumberUpTo(disk?.diskSizeGB, MAX_DISK_GIB));
@@ -215,7 +215,7 @@ export function projectVm(given: VirtualMachine, group?: string): InstanceRow | 
 
 /** The key of the instance that an answer is about. undefined: its id is not the id of an instance. */
 export function instanceKeyOf({ id }: { readonly id?: unknown }): InstanceKey | undefined {
-  const parsed = parseInstanceId(textOf(id));
+  const parsed = parseInstanceId(textIn(id));
   return parsed.ok ? parsed.ref.key : undefined;
 }
 
@@ -226,7 +226,7 @@ export function isOfSet(vm: VirtualMachine, { name }: Pick<ScaleSetRow, 'name'>)
 
 /** The folded name of the scale set of a virtual machine; empty: it is in none. */
 export function scaleSetOfVm({ virtualMachineScaleSet }: VirtualMachine): string {
-  return foldName(resourceNameOf(textOf(virtualMachineScaleSet?.id)));
+  return foldName(resourceNameOf(textIn(virtualMachineScaleSet?.id)));
 }
 
 /** An item that cannot be read is an instance in an unknown state: it is neither capacity nor removed. */
@@ -237,11 +237,6 @@ function readableRow(raw: VirtualMachineScaleSetVM | VirtualMachine, ref: Instan
     if (!(thrown instanceof TypeError)) throw thrown;
     return instanceRow({ location: '' }, ref, group);
   }
-}
-
-/** The SDK passes on whatever Azure returned. */
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : '';
 }
 
 function instanceRow(raw: VirtualMachineScaleSetVM | VirtualMachine, ref: InstanceRef, group: string): InstanceRow {

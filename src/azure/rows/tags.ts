@@ -5,16 +5,16 @@
  */
 import type { StatedOptions } from '../../domain/node-group.ts';
 import { MAX_CLUSTER_NODES } from '../../domain/platform-limits.ts';
-import { parseQuantity } from '../../domain/quantity.ts';
+import { isQuantity } from '../../domain/quantity.ts';
 import { PRESET_SICK_RULES } from '../../domain/repack.ts';
 import type { Taint, TaintEffect } from '../../domain/taints.ts';
 import { defined } from '../../lib/defined.ts';
 import { parseDurationMs } from '../../lib/duration.ts';
-import { AutoscalerError } from '../../lib/errors.ts';
-import { isRecord, jsonOf } from '../arm/error-bodies.ts';
+import { jsonOf } from '../arm/error-bodies.ts';
 import type { DiscoveryRule, NamedGroupOptions, WritePath } from '../arm/options.ts';
 import { foldName } from '../arm/resource-ids.ts';
 import { deviceTagsOf } from './device-tags.ts';
+import { isRecord } from '../../lib/json.ts';
 
 /** A whole node template as JSON in one tag, for scale sets that are out of tag slots: a set holds 50 tags, a value 256 characters. */
 const TEMPLATE_TAG = 'k8s.io_cluster-autoscaler_node-template';
@@ -182,15 +182,6 @@ function decodeTags(tags: Tags, prefix: string): readonly (readonly [name: strin
   return Object.entries(tags)
     .filter(([key]) => key.toLowerCase().startsWith(prefix) && key.length > prefix.length)
     .map(([key, value]) => [key.slice(prefix.length).replaceAll('_', '/').replaceAll('~2', '_'), value] as const);
-}
-
-function isQuantity(text: string): boolean {
-  try {
-    return parseQuantity(text) >= 0;
-  } catch (thrown) {
-    if (thrown instanceof AutoscalerError) return false;
-    throw thrown;
-  }
 }
 
 /** The options of a group: from its tags, then the user's for its agent pool, then the user's for the group itself. Later ones win. */

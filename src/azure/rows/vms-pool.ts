@@ -2,11 +2,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { TableDefinition } from '../../cache/table/row.ts';
 import { foldName } from '../arm/resource-ids.ts';
-import { isRecord } from '../arm/error-bodies.ts';
 import type { ListedAgentPool } from './agent-pool-list.ts';
 import { groupSizeOf } from '../../domain/platform-limits.ts';
 import { readTags, type Tags } from './tags.ts';
 import { defined } from '../../lib/defined.ts';
+import { isRecord, textIn } from '../../lib/json.ts';
 
 /** Between which numbers of nodes AKS's own autoscaler keeps a pool, or one size of it. */
 export interface PoolLimits {
@@ -81,21 +81,21 @@ export const VMS_POOL_TYPE = 'virtualmachines';
 
 /** undefined: not a pool, a pool of another type, or one without a name. Fields of another type than documented count as absent. */
 export function readVmsPool(pool: ListedAgentPool | undefined): VmsPool | undefined {
-  if (pool === undefined || text(pool.name) === '' || text(pool.typePropertiesType).toLowerCase() !== VMS_POOL_TYPE) return undefined;
+  if (pool === undefined || textIn(pool.name) === '' || textIn(pool.typePropertiesType).toLowerCase() !== VMS_POOL_TYPE) return undefined;
   const profile: unknown = pool.virtualMachinesProfile;
   const scale = isRecord(profile) ? profile['scale'] : undefined;
   const listed = (key: string): readonly unknown[] => (isRecord(scale) && Array.isArray(scale[key]) ? scale[key] : []);
   return {
-    name: text(pool.name),
-    etag: text(pool.eTag) === '' ? undefined : text(pool.eTag),
+    name: textIn(pool.name),
+    etag: textIn(pool.eTag) === '' ? undefined : textIn(pool.eTag),
     shared: {
-      provisioningState: text(pool.provisioningState),
-      powerState: isRecord(pool.powerState) ? text(pool.powerState['code']) : '',
-      mode: text(pool.mode),
+      provisioningState: textIn(pool.provisioningState),
+      powerState: isRecord(pool.powerState) ? textIn(pool.powerState['code']) : '',
+      mode: textIn(pool.mode),
       managedAutoscaler: pool.enableAutoScaling === true || listed('autoscale').length > 0,
       tags: readTags(pool.tags),
-      os: text(pool.osType).toLowerCase() === 'windows' ? 'windows' : 'linux',
-      ephemeralDisk: text(pool.osDiskType).toLowerCase() === 'ephemeral',
+      os: textIn(pool.osType).toLowerCase() === 'windows' ? 'windows' : 'linux',
+      ephemeralDisk: textIn(pool.osDiskType).toLowerCase() === 'ephemeral',
     },
     sizes: [...withPoolLimits(sizesOf(listed('manual')), pool), ...sizesOfAutoscaler(listed('autoscale'), pool)],
   };
@@ -111,16 +111,12 @@ function withPoolLimits(sizes: readonly PoolSize[], pool: ListedAgentPool): read
 function sizesOfAutoscaler(entries: readonly unknown[], { virtualMachineNodesStatus: status }: ListedAgentPool): readonly PoolSize[] {
   const counts: readonly unknown[] = Array.isArray(status) ? status : [];
   return entries.flatMap((entry) => {
-    if (!isRecord(entry) || text(entry['size']) === '') return [];
-    const vmSize = text(entry['size']);
-    const known = counts.find((each) => isRecord(each) && foldName(text(each['size'])) === foldName(vmSize));
+    if (!isRecord(entry) || textIn(entry['size']) === '') return [];
+    const vmSize = textIn(entry['size']);
+    const known = counts.find((each) => isRecord(each) && foldName(textIn(each['size'])) === foldName(vmSize));
     const count = known === undefined ? 0 : groupSizeOf(isRecord(known) ? known['count'] : undefined);
     return [{ vmSize, count, ...defined({ managedLimits: poolLimitsOf(entry) }) }];
   });
-}
-
-function text(value: unknown): string {
-  return typeof value === 'string' ? value : '';
 }
 
 /** One row per size. `alsoKnown` are configured sizes; AKS leaves them out while they have no instance. */

@@ -4,7 +4,7 @@
  * Microsoft.Compute 2025-06-05, "Spot Placement Scores - Post"). Pure.
  */
 import type { PlacementScore } from '../../domain/node-group.ts';
-import { isRecord } from '../arm/error-bodies.ts';
+import { isRecord } from '../../lib/json.ts';
 
 export const PLACEMENT_API_VERSION = '2025-06-05';
 /** Azure takes five sizes in a question, and eight regions. */

@@ -7,7 +7,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ResourceSku } from '@azure/arm-compute';
 import { defined } from '../../lib/defined.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
-import { withoutNulls } from '../../lib/without-nulls.ts';
+import { withoutNulls } from '../../lib/json.ts';
 import { parseVmSize } from './size-names.ts';
 import { capabilitiesOf } from './sku-capabilities.ts';
 

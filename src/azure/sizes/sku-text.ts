@@ -1,7 +1,8 @@
 /** VM sizes as text, for processes that share them. What others published is bounded. Pure. */
 import type { TextReading } from '../../cache/agents/shared-load.ts';
-import { isRecord, jsonOf } from '../arm/error-bodies.ts';
+import { jsonOf } from '../arm/error-bodies.ts';
 import { versionOf, type Sku, type SkuCatalog } from './sku-catalog.ts';
+import { isRecord } from '../../lib/json.ts';
 
 /** Version of the text format. It grows when the meaning of a field changes; other versions are not read. */
 const SCHEMA = 1;
@@ -57,6 +58,7 @@ function isSku(value: unknown): value is Sku {
   return bounds.every(inBounds);
 }
 
-function foldKey({ subscriptionId, location }: CatalogKey): CatalogKey {
+/** Azure writes both in any case, and regions with spaces. */
+export function foldKey({ subscriptionId, location }: CatalogKey): CatalogKey {
   return { subscriptionId: subscriptionId.toLowerCase(), location: location.replaceAll(' ', '').toLowerCase() };
 }

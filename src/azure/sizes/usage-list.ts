@@ -1,7 +1,9 @@
 /** The list of usages of a region, also as text for processes that share it. What others published is bounded and dated like an answer. */
 import type { TextReading } from '../../cache/agents/shared-load.ts';
-import { isRecord, jsonOf } from '../arm/error-bodies.ts';
+import { jsonOf } from '../arm/error-bodies.ts';
 import type { UsageRow } from './core-quotas.ts';
+import { isRecord } from '../../lib/json.ts';
+import { foldKey } from './sku-text.ts';
 
 export interface UsageList {
   /** When its read began, ms since the epoch. */
@@ -25,7 +27,7 @@ const CLOCK_SKEW_MS = 60_000;
 const NEARLY_USED = 0.9;
 
 export function writeUsageText({ atMs, rows }: UsageList, scope: UsageScope): string {
-  return JSON.stringify({ schema: SCHEMA, ...foldScope(scope), atMs, rows });
+  return JSON.stringify({ schema: SCHEMA, ...foldKey(scope), atMs, rows });
 }
 
 export function readUsageText(text: string, scope: UsageScope, nowMs: number): TextReading<UsageList> {
@@ -33,7 +35,7 @@ export function readUsageText(text: string, scope: UsageScope, nowMs: number): T
   const raw = jsonOf(text);
   if (!isRecord(raw)) return bad('it is not a JSON object');
   if (raw['schema'] !== SCHEMA) return bad(`its schema is ${JSON.stringify(raw['schema'])}, not ${SCHEMA}`);
-  const { subscriptionId, location } = foldScope(scope);
+  const { subscriptionId, location } = foldKey(scope);
   if (raw['location'] !== location || raw['subscriptionId'] !== subscriptionId) return bad('it is for another region or subscription');
   const { atMs, rows } = raw;
   if (typeof atMs !== 'number' || !(atMs > 0) || atMs > nowMs + CLOCK_SKEW_MS) return bad('its time is no time in the past');
@@ -52,8 +54,4 @@ export function isNearlyUsed({ rows }: UsageList): boolean {
 function isUsageRow(value: unknown): value is UsageRow {
   const isCount = (count: unknown): boolean => typeof count === 'number' && count >= 0 && count <= MOST_CORES;
   return isRecord(value) && typeof value['name'] === 'string' && isCount(value['used']) && isCount(value['limit']);
-}
-
-function foldScope({ subscriptionId, location }: UsageScope): UsageScope {
-  return { subscriptionId: subscriptionId.toLowerCase(), location: location.replaceAll(' ', '').toLowerCase() };
 }

@@ -1,5 +1,5 @@
 /** Reads entries of the activity log: whose write explains a change. Must not know how the log is read. */
-import { isRecord } from '../arm/error-bodies.ts';
+import { isRecord, textIn } from '../../lib/json.ts';
 
 /** Ids under which the log names this process. */
 export type OwnIdentity = readonly string[];
@@ -39,17 +39,13 @@ export function callersOf(raw: readonly unknown[], { atMs }: CapacityWrite, own:
 function entryOf(raw: unknown, own: OwnIdentity): readonly LogEntry[] {
   if (!isRecord(raw)) return [];
   const { caller, claims, eventTimestamp, operationName, status } = raw;
-  const atMs = Date.parse(textOf(eventTimestamp));
-  const operation = textOf(isRecord(operationName) ? operationName['value'] : operationName);
+  const atMs = Date.parse(textIn(eventTimestamp));
+  const operation = textIn(isRecord(operationName) ? operationName['value'] : operationName);
   const isWrite = WRITES.some((pattern) => pattern.test(operation));
-  const hasFailed = textOf(isRecord(status) ? status['value'] : status) === 'Failed';
-  const ids = [caller, ...(isRecord(claims) ? [claims['appid'], claims[OBJECT_ID]] : [])].map(textOf);
-  if (Number.isNaN(atMs) || !isWrite || hasFailed || textOf(caller) === '') return [];
-  return ids.some((id) => own.includes(id)) ? [] : [{ atMs, caller: textOf(caller) }];
+  const hasFailed = textIn(isRecord(status) ? status['value'] : status) === 'Failed';
+  const ids = [caller, ...(isRecord(claims) ? [claims['appid'], claims[OBJECT_ID]] : [])].map(textIn);
+  if (Number.isNaN(atMs) || !isWrite || hasFailed || textIn(caller) === '') return [];
+  return ids.some((id) => own.includes(id)) ? [] : [{ atMs, caller: textIn(caller) }];
 }
 
 const OBJECT_ID = 'http://schemas.microsoft.com/identity/claims/objectidentifier';
-
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : '';
-}

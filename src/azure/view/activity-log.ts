@@ -9,10 +9,11 @@ import type { Clock } from '../../lib/clock.ts';
 import { asAutoscalerError } from '../../lib/errors.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { ArmCalls } from '../arm/arm-client.ts';
-import { isRecord, jsonOf } from '../arm/error-bodies.ts';
+import { jsonOf } from '../arm/error-bodies.ts';
 import type { AzureOptions } from '../arm/options.ts';
 import { type ArmClients, claimsOfToken } from '../arm/sdk-clients.ts';
 import { callersOf, type OwnIdentity, type CapacityWrite } from './activity-log-entries.ts';
+import { isRecord } from '../../lib/json.ts';
 
 const MINUTE = 60_000;
 /** After the change was seen. Entries appear in the log within minutes, sometimes within half an hour. */

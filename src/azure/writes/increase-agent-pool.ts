@@ -5,7 +5,6 @@
  */
 import type { AnsweredIncrease } from '../../domain/outcome.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
-import { isRecord } from '../arm/error-bodies.ts';
 import { putAgentPool } from '../arm/agent-pool-api.ts';
 import type { RegisteredGroup } from '../groups/registry.ts';
 import { blockAgainstChange, inputOfRows } from '../groups/group-rules.ts';
@@ -14,6 +13,7 @@ import type { AgentPoolRow } from '../rows/agent-pool.ts';
 import type { PoolSizeRow } from '../rows/vms-pool.ts';
 import { busy, type IncreaseAnswer, type SizeRead } from './increase.ts';
 import { assertNotLower, type WriteDeps } from './write-context.ts';
+import { isRecord } from '../../lib/json.ts';
 
 export interface PoolDocument extends SizeRead {
   /** As AKS spells it. */

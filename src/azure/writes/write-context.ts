@@ -9,7 +9,7 @@ import { AutoscalerError } from '../../lib/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
-import { isRecord, jsonOf } from '../arm/error-bodies.ts';
+import { jsonOf } from '../arm/error-bodies.ts';
 import type { ErrorHints } from '../arm/error-table.ts';
 import { acceptedOperation, type AcceptedOperation } from '../arm/errors.ts';
 import type { ArmCalls } from '../arm/arm-client.ts';
@@ -23,6 +23,7 @@ import type { StoppedInstances } from '../groups/stopped-instances.ts';
 import type { WriteShares } from '../groups/write-shares.ts';
 import { zoneName, type ScaleSetRow } from '../rows/scale-set.ts';
 import type { AzureInventory } from '../inventory/inventory.ts';
+import { isRecord } from '../../lib/json.ts';
 
 export interface WriteDeps {
   readonly options: AzureOptions;

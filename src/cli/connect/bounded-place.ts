@@ -7,7 +7,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { SharedText } from '../../domain/ports/shared-text.ts';
 import type { StoredText } from '../../domain/ports/stored-text.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { AutoscalerError } from '../../lib/errors.ts';
+import { AutoscalerError, messageOf } from '../../lib/errors.ts';
 import type { Log } from '../../telemetry/log.ts';
 
 interface BoundedPlaceDeps {
@@ -43,7 +43,7 @@ export class BoundedPlace {
       this.#ended(undefined);
       return result;
     } catch (thrown) {
-      const error = thrown instanceof AutoscalerError ? thrown : unusable(describe(thrown));
+      const error = thrown instanceof AutoscalerError ? thrown : unusable(messageOf(thrown).replace(/\.$/, ''));
       this.#ended(error.message);
       throw error;
     }
@@ -75,10 +75,6 @@ export class BoundedPlace {
 
 function unusable(reason: string): AutoscalerError {
   return new AutoscalerError({ kind: 'unavailable', effect: 'unknown' }, `The folder cannot be used: ${reason}.`);
-}
-
-function describe(thrown: unknown): string {
-  return (thrown instanceof Error ? thrown.message : String(thrown)).replace(/\.$/, '');
 }
 
 /** The text with the limits of its callers. */

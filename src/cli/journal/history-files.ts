@@ -6,6 +6,7 @@ import { appendFile, mkdir, readdir, readFile, rm, stat } from 'node:fs/promises
 import { join } from 'node:path';
 import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../telemetry/log.ts';
+import { messageOf } from '../../lib/errors.ts';
 
 export interface HistoryFilesDeps {
   readonly directory: string;
@@ -182,8 +183,4 @@ function parsed(line: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-function messageOf(thrown: unknown): string {
-  return thrown instanceof Error ? thrown.message : String(thrown);
 }

@@ -5,9 +5,10 @@
 import type * as z from 'zod';
 import { DEFAULT_DIFFERENCE_RATIOS } from '../../domain/policy.ts';
 import { nearestName } from '../../lib/nearest-name.ts';
-import { isDocument, type Document, type Merged, type Origin } from '../sources/layers.ts';
+import type { Document, Merged, Origin } from '../sources/layers.ts';
 import { knownKeys, waysToSet } from './schema-keys.ts';
 import type { Parsed } from './schema.ts';
+import { isRecord } from '../../lib/json.ts';
 
 type Issue = z.core.$ZodIssue;
 
@@ -88,7 +89,7 @@ function valueAt(document: Document, path: readonly string[]): unknown {
   let value: unknown = document;
   for (const part of path) {
     if (Array.isArray(value)) value = (value as readonly unknown[])[Number(part)];
-    else if (isDocument(value) && Object.hasOwn(value, part)) value = value[part];
+    else if (isRecord(value) && Object.hasOwn(value, part)) value = value[part];
     else return undefined;
   }
   return value;
@@ -104,7 +105,7 @@ const CLUSTER_NAME = 'azure.clusterName';
 export function withoutIneffectiveClusterName(merged: Merged): { readonly merged: Merged; readonly warnings: readonly string[] } {
   const { azure } = merged.document;
   const label = merged.origins.get(CLUSTER_NAME)?.label;
-  if (!isDocument(azure) || azure['clusterResourceGroup'] !== undefined || label !== 'flag --cluster-name') return { merged, warnings: [] };
+  if (!isRecord(azure) || azure['clusterResourceGroup'] !== undefined || label !== 'flag --cluster-name') return { merged, warnings: [] };
   const { clusterName: _idle, ...rest } = azure;
   const document: Document = { ...merged.document, azure: rest };
   const warning = `${label} has no effect: agent pools are only read if ARM_CLUSTER_RESOURCE_GROUP (azure.clusterResourceGroup) is set too.`;

@@ -3,9 +3,10 @@
  * The other keys have the names of the Cluster Autoscaler's Azure provider, including the old ones.
  */
 import { parseDocument } from 'yaml';
-import { EMPTY_LAYER, isDocument, type Document, type Layer, type Setting } from './layers.ts';
+import { EMPTY_LAYER, type Document, type Layer, type Setting } from './layers.ts';
 import { retiredLayer } from './retired-settings.ts';
 import { isUnset, settingFromText, type TextKind } from './text-values.ts';
+import { isRecord } from '../../lib/json.ts';
 
 /** In order: if two keys set one setting, the later wins. It is the old name, as in the Cluster Autoscaler's provider. */
 export const KEYS: readonly { readonly key: string; readonly path: string; readonly kind: TextKind }[] = [
@@ -49,7 +50,7 @@ export const KEYS: readonly { readonly key: string; readonly path: string; reado
 export function cloudConfigLayer(file: string, text: string): Layer {
   const outcome = parseJson(text);
   const content = 'content' in outcome ? outcome.content : undefined;
-  if (!isDocument(content)) {
+  if (!isRecord(content)) {
     const problem = 'problem' in outcome ? `is not valid JSON (${outcome.problem})` : 'does not hold a JSON object';
     return { ...EMPTY_LAYER, errors: [`The file of --cloud-config, ${file}, ${problem}.`] };
   }
@@ -158,7 +159,7 @@ export function endpointsLayer(file: string, text: string): Layer {
 function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const content: unknown = JSON.parse(text.replace(/^\uFEFF/, ''));
-    return isDocument(content) ? content : undefined;
+    return isRecord(content) ? content : undefined;
   } catch {
     // The caller reports the error in one sentence.
     return undefined;

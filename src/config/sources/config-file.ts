@@ -1,7 +1,8 @@
 /** The file of `--config`: YAML or JSON in the structure of the schema. An empty value counts as an absent key. */
 import { isNode } from 'yaml';
-import { EMPTY_LAYER, isDocument, type Document, type Layer, type Setting } from './layers.ts';
+import { EMPTY_LAYER, type Document, type Layer, type Setting } from './layers.ts';
 import { readYaml } from './yaml-text.ts';
+import { isRecord } from '../../lib/json.ts';
 
 /** The loop waits while the file is parsed, so its size is limited. */
 const MAX_KIB = 256;
@@ -18,7 +19,7 @@ export function configFileLayer(file: string, text: string): Layer {
   }
   const content = document?.content;
   if (content === null || content === undefined) return EMPTY_LAYER;
-  if (!isDocument(content)) return { ...EMPTY_LAYER, errors: [`The file of --config, ${file}, does not hold a map of settings.`] };
+  if (!isRecord(content)) return { ...EMPTY_LAYER, errors: [`The file of --config, ${file}, does not hold a map of settings.`] };
   const labelOf = (path: readonly (string | number)[]): string => {
     const node = document?.tree.getIn(path, true);
     const at = isNode(node) && node.range ? `, line ${lines.linePos(node.range[0]).line}` : '';
@@ -34,7 +35,7 @@ function settingsBelow(content: Document, above: readonly string[], labelOf: Lab
   return Object.entries(content).flatMap(([key, value]) => {
     const path = [...above, key];
     if (value === null || value === undefined) return [];
-    if (isDocument(value)) return settingsBelow(value, path, labelOf);
+    if (isRecord(value)) return settingsBelow(value, path, labelOf);
     const origin = { label: labelOf(path) };
     return [Array.isArray(value) ? { path, value, origin, entries: entriesOf(value, path, labelOf) } : { path, value, origin }];
   });

@@ -2,6 +2,7 @@
  * The settings of one source, and the merge of sources: later ones win key by key, and lists are replaced as a whole. Must
  * not know what a value means.
  */
+import { isRecord } from '../../lib/json.ts';
 
 /** Where a value came from, as the user knows it. */
 export interface Origin {
@@ -60,10 +61,6 @@ function withValue(document: Document, path: readonly string[], value: unknown):
   return Object.fromEntries([...Object.entries(document), [head, below]]);
 }
 
-export function isDocument(value: unknown): value is Document {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 function asDocument(value: unknown): Document {
-  return isDocument(value) ? value : {};
+  return isRecord(value) ? value : {};
 }

@@ -3,8 +3,8 @@
  * `spec.rawConfig`). Only the default spread constraints of its profiles are read. Must not know what they mean for pods.
  */
 import * as z from 'zod';
-import { isDocument } from './layers.ts';
 import { readYaml } from './yaml-text.ts';
+import { isRecord } from '../../lib/json.ts';
 
 const MAX_KIB = 256;
 const PLUGIN = 'PodTopologySpread';
@@ -36,9 +36,9 @@ export function profilesWithDefaults(text: string): readonly WrittenProfile[] | 
   if (text.length > MAX_KIB * 1024) return `it is larger than ${MAX_KIB} KiB`;
   const outcome = readYaml(text);
   if ('problem' in outcome) return `it ${outcome.problem}`;
-  const found = outcome.documents.map(({ content }) => content).filter(isDocument);
+  const found = outcome.documents.map(({ content }) => content).filter(isRecord);
   const wrapped = found.find(({ kind }) => kind === 'SchedulerConfiguration');
-  const raw = isDocument(wrapped?.['spec']) ? wrapped['spec']['rawConfig'] : undefined;
+  const raw = isRecord(wrapped?.['spec']) ? wrapped['spec']['rawConfig'] : undefined;
   if (typeof raw === 'string') return profilesWithDefaults(raw);
   const configuration = found.find(({ kind }) => kind === 'KubeSchedulerConfiguration');
   if (configuration === undefined) return 'it holds no KubeSchedulerConfiguration';

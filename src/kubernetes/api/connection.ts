@@ -10,7 +10,7 @@ import { delimiter, join } from 'node:path';
 import { createSecureContext } from 'node:tls';
 import { Agent, buildConnector, type Dispatcher } from 'undici';
 import type { Clock } from '../../lib/clock.ts';
-import { AutoscalerError } from '../../lib/errors.ts';
+import { AutoscalerError, messageOf } from '../../lib/errors.ts';
 import type { KubeConfig } from './kube-config.ts';
 import type { KubernetesOptions } from './options.ts';
 import { endWhenDead, LIVENESS, type Liveness } from './dead-connections.ts';
@@ -195,7 +195,7 @@ async function kubeconfigAccount(path: string, context: string | undefined): Pro
   try {
     loadKubeconfig(config, path, () => new KubeConfig());
   } catch (cause) {
-    throw new AutoscalerError({ kind: 'config' }, `The kubeconfig "${path}" cannot be read: ${describe(cause)}.`, { cause });
+    throw new AutoscalerError({ kind: 'config' }, `The kubeconfig "${path}" cannot be read: ${messageOf(cause)}.`, { cause });
   }
   if (context !== undefined) config.setCurrentContext(context);
   const cluster = config.getCurrentCluster();
@@ -219,7 +219,7 @@ async function kubeconfigAccount(path: string, context: string | undefined): Pro
     try {
       await config.applyToHTTPSOptions(applied);
     } catch (cause) {
-      throw new AutoscalerError({ kind: 'auth' }, `The credential of the kubeconfig "${path}" cannot be used: ${describe(cause)}.`, {
+      throw new AutoscalerError({ kind: 'auth' }, `The credential of the kubeconfig "${path}" cannot be used: ${messageOf(cause)}.`, {
         cause,
       });
     }
@@ -254,8 +254,4 @@ function headersOf(applied: AppliedOptions): Headers {
     for (const [name, value] of Object.entries(applied.headers)) headers[name.toLowerCase()] = String(value);
   }
   return headers;
-}
-
-function describe(thrown: unknown): string {
-  return thrown instanceof Error ? thrown.message : String(thrown);
 }

@@ -1,5 +1,5 @@
 /** ResourceSlices, device classes and claims (`resource.k8s.io/v1`): API JSON to domain values. */
-import { withoutNulls } from '../../lib/without-nulls.ts';
+import { withoutNulls } from '../../lib/json.ts';
 import {
   byDomain,
   deviceId,

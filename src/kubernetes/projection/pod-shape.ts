@@ -26,7 +26,7 @@ import { BY_CLASS } from './devices.ts';
 import { affinityTerms, nodeSelectorTerm, spreadConstraints, toleration } from './selectors.ts';
 import { compareBy } from '../../lib/comparison.ts';
 import { defined } from '../../lib/defined.ts';
-import { withoutDefaults } from '../../lib/without-nulls.ts';
+import { withoutDefaults } from '../../lib/json.ts';
 
 /** Which parts of pods are read that require nothing. If absent, they are not. */
 export interface SoftOptions {

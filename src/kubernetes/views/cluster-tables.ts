@@ -25,16 +25,14 @@ import { projectUnreadableNode, projectUnreadablePod } from '../projection/unrea
 import { projectBudget, projectDaemonSet } from '../projection/workloads.ts';
 import { byTarget, projectVerticalPodAutoscaler } from '../projection/vertical-pod-autoscalers.ts';
 import type { Source } from '../watch/reflector-options.ts';
-import { Table } from '../watch/object-table.ts';
+import { nameOf, namespacedName, Table } from '../watch/object-table.ts';
 import { compareBy } from '../../lib/comparison.ts';
 
 type Views = Omit<ClusterView, 'stalenessMs' | 'workloads' | 'owners' | 'daemonSetsUnknown' | 'capacity' | 'podGroups'>;
 type Labels = Readonly<Record<string, string>>;
 
-const namespacedName = ({ metadata }: ObjectJson): string => `${metadata?.namespace ?? 'default'}/${metadata?.name ?? ''}`;
 const uidOf = (object: ObjectJson): string => object.metadata?.uid ?? namespacedName(object);
 const AUTOSCALERS = '/apis/autoscaling.k8s.io/v1/verticalpodautoscalers';
-const nameOf = ({ metadata }: ObjectJson): string => metadata?.name ?? '';
 
 /** Why parts of the view may be wrong. */
 export type Troubles = Partial<Record<NonNullable<Source['onlyFor']>, string>>;

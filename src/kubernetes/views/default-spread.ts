@@ -8,15 +8,13 @@ import type { LabelSelector, Requirement } from '../../domain/labels.ts';
 import { matchesSelector } from '../../domain/labels.ts';
 import type { ClusterView } from '../../domain/observation.ts';
 import type { Pod, PodShape, SpreadDefaults } from '../../domain/pod.ts';
-import type { ObjectJson } from '../api/core-json.ts';
 import { exactSelector, workloadSelector } from '../projection/selectors.ts';
 import { compareBy } from '../../lib/comparison.ts';
-import { Table } from '../watch/object-table.ts';
+import { namespacedName, Table } from '../watch/object-table.ts';
 import type { Source } from '../watch/reflector-options.ts';
 
 type Claiming = Pick<ClusterView, 'podsByNode' | 'pendingPods'>;
 
-const keyOf = ({ metadata }: ObjectJson): string => `${metadata?.namespace ?? 'default'}/${metadata?.name ?? ''}`;
 const WORKLOADS = [
   { kind: 'ReplicaSet', resource: 'replicasets', path: '/apis/apps/v1/replicasets', project: workloadSelector },
   { kind: 'StatefulSet', resource: 'statefulsets', path: '/apis/apps/v1/statefulsets', project: workloadSelector },
@@ -27,7 +25,7 @@ const FEATURE = 'default-topology-spread';
 /** Gives pods of these profiles the constraints that kube-scheduler would. Returns what does not change as it is. */
 export class DefaultSpread {
   readonly #defaults: SpreadDefaults;
-  readonly #services = new Table({ keyOf, project: (object) => exactSelector(object) });
+  readonly #services = new Table({ keyOf: namespacedName, project: (object) => exactSelector(object) });
   readonly #workloads: ReadonlyMap<string, Table<LabelSelector | undefined>>;
   #servicesByNamespace: ReadonlyMap<string, readonly LabelSelector[]> = new Map();
   #trouble: string | undefined;
@@ -39,7 +37,9 @@ export class DefaultSpread {
 
   constructor(defaults: SpreadDefaults) {
     this.#defaults = defaults;
-    this.#workloads = new Map(WORKLOADS.map(({ kind, project }) => [kind, new Table({ keyOf, project: (object) => project(object) })]));
+    this.#workloads = new Map(
+      WORKLOADS.map(({ kind, project }) => [kind, new Table({ keyOf: namespacedName, project: (object) => project(object) })]),
+    );
   }
 
   /** None if no profile has such constraints. */

@@ -14,7 +14,6 @@ import {
 import type { ClusterView } from '../../domain/observation.ts';
 import { RESOURCE_NOT_READY, type Node } from '../../domain/node.ts';
 import { claimableResource, type ResourceNames } from '../../domain/resources.ts';
-import type { ObjectJson } from '../api/core-json.ts';
 import {
   type ResourceClaim,
   type Slice,
@@ -28,7 +27,7 @@ import {
   type DeviceTaintRule,
   withTaintRules,
 } from '../projection/devices.ts';
-import { Table } from '../watch/object-table.ts';
+import { nameOf, namespacedName, Table } from '../watch/object-table.ts';
 import type { Source } from '../watch/reflector-options.ts';
 import { DeviceShapes, type Claiming, type DeviceTables, type NamedDevices } from './device-shapes.ts';
 import { sameItems } from '../../lib/collections.ts';
@@ -284,8 +283,6 @@ function isSame(left: Claiming, right: Claiming): boolean {
 }
 
 const API = '/apis/resource.k8s.io/v1';
-const nameOf = ({ metadata }: ObjectJson): string => metadata?.name ?? '';
-const namespacedName = ({ metadata }: ObjectJson): string => `${metadata?.namespace ?? 'default'}/${metadata?.name ?? ''}`;
 
 /**
  * The tables of devices, device classes and claims, with their watches. In a cluster without these kinds, no node has

@@ -5,12 +5,11 @@
 import type { PodGroup, PodGroups } from '../../domain/workloads.ts';
 import { compareBy } from '../../lib/comparison.ts';
 import type { ClusterView } from '../../domain/observation.ts';
-import type { ObjectJson } from '../api/core-json.ts';
 import { PodGroupShapes } from './pod-group-shapes.ts';
 import { projectPodGroup, projectWorkloadGroups, type KeyedPodGroup } from '../projection/pod-groups.ts';
 import { Reflector } from '../watch/reflector.ts';
 import type { ReflectorDeps } from '../watch/reflector-options.ts';
-import { Table } from '../watch/object-table.ts';
+import { namespacedName, Table } from '../watch/object-table.ts';
 
 const API = '/apis/scheduling.k8s.io';
 
@@ -21,8 +20,6 @@ const SOURCES = [
   { resource: 'podgroups', version: 'v1alpha3', project: projectPodGroup },
   { resource: 'podgroups', version: 'v1beta1', project: projectPodGroup },
 ] as const;
-
-const keyOf = ({ metadata }: ObjectJson): string => `${metadata?.namespace ?? 'default'}/${metadata?.name ?? ''}`;
 
 /** Runs the watches. */
 export class WatchedPodGroups {
@@ -35,7 +32,7 @@ export class WatchedPodGroups {
 
   constructor(deps: Omit<ReflectorDeps, 'resource' | 'path' | 'table'>) {
     this.#watched = SOURCES.map(({ resource, version, project }) => {
-      const table = new Table<readonly KeyedPodGroup[]>({ keyOf, project: (object) => project(object) });
+      const table = new Table<readonly KeyedPodGroup[]>({ keyOf: namespacedName, project: (object) => project(object) });
       const source = { resource: `${resource}.${version}`, path: `${API}/${version}/${resource}`, mayBeAbsent: true } as const;
       return { table, reflector: new Reflector({ ...deps, ...source, table }) };
     });

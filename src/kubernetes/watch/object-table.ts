@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { getHeapStatistics } from 'node:v8';
 import { MAX_CLUSTER_PODS } from '../../domain/platform-limits.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
-import { withoutNulls } from '../../lib/without-nulls.ts';
+import { isRecord, withoutNulls } from '../../lib/json.ts';
 import type { ObjectJson } from '../api/core-json.ts';
 import type { ReflectedTable } from './reflector-options.ts';
 
@@ -125,13 +125,9 @@ function tooMany(most: number): AutoscalerError {
 
 /** undefined: an object without a key, to which no later event could refer. */
 function keyFrom(object: unknown, keyOf: (object: ObjectJson) => string): string | undefined {
-  const { metadata } = isObject(object) ? (object as ObjectJson) : {};
-  const key: unknown = isObject(metadata) ? keyOf({ metadata }) : '';
+  const { metadata } = isRecord(object) ? (object as ObjectJson) : {};
+  const key: unknown = isRecord(metadata) ? keyOf({ metadata }) : '';
   return typeof key === 'string' && !NO_KEY.test(key) ? key : undefined;
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** A field of another type than documented, a text that is not a quantity, or an object nested too deeply. */
@@ -139,4 +135,14 @@ function isUnreadable(thrown: unknown): boolean {
   if (thrown instanceof AutoscalerError) return thrown.kind === 'config';
   // guard: one object that cannot be read does not keep the others unread
   return thrown instanceof TypeError || thrown instanceof RangeError;
+}
+
+/** The key of an object without a namespace. */
+export function nameOf({ metadata }: ObjectJson): string {
+  return metadata?.name ?? '';
+}
+
+/** `namespace/name`. */
+export function namespacedName({ metadata }: ObjectJson): string {
+  return `${metadata?.namespace ?? 'default'}/${metadata?.name ?? ''}`;
 }

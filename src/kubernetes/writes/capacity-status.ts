@@ -4,6 +4,7 @@ import { asAutoscalerError } from '../../lib/errors.ts';
 import type { CapacityObjectWriter } from '../../domain/ports/cluster-writes.ts';
 import type { Rest } from '../api/rest.ts';
 import { defined } from '../../lib/defined.ts';
+import { isRecord } from '../../lib/json.ts';
 
 const MERGE_PATCH = 'application/merge-patch+json';
 
@@ -71,11 +72,7 @@ function patchOf(before: Fields, after: Fields): Fields {
   const gone = Object.keys(before).filter((key) => !Object.hasOwn(after, key));
   const kept = Object.entries(after).map(([key, value]) => {
     const old = before[key];
-    return [key, isFields(value) && isFields(old) ? patchOf(old, value) : value] as const;
+    return [key, isRecord(value) && isRecord(old) ? patchOf(old, value) : value] as const;
   });
   return { ...Object.fromEntries(kept), ...Object.fromEntries(gone.map((key) => [key, null])) };
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

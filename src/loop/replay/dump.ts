@@ -20,7 +20,7 @@ import { NO_SCHEDULES } from '../../domain/schedule-rules.ts';
 import { wholePolicy, type StoredPolicy } from './stored-policy.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import { type LoopRecord, NOTHING_DECIDED } from '../../domain/ports/records.ts';
-import { withoutDefaults } from '../../lib/without-nulls.ts';
+import { withoutDefaults } from '../../lib/json.ts';
 import { storedForm, withDefaults, type StoredState } from '../../planning/state/stored-state.ts';
 
 const DUMP_VERSION = 1;

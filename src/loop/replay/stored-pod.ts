@@ -14,7 +14,7 @@ import {
   type RareStatus,
 } from '../../domain/pod.ts';
 import { NO_VOLUME_RULES, type VolumeRules } from '../../domain/volumes.ts';
-import { withoutDefaults } from '../../lib/without-nulls.ts';
+import { withoutDefaults } from '../../lib/json.ts';
 
 type Plain = Omit<Pod, 'annotations' | 'mounts' | 'status' | 'origin' | 'controller'> & {
   readonly controller: (Omit<Controller, 'apiVersion'> & Partial<Controller>) | undefined;

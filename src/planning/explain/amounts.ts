@@ -91,3 +91,8 @@ export function describeReservedRoom({
   const known = `${Math.min(used, reserved)} of ${reserved} reserved VMs used, room for ${room} ${room === 1 ? 'node' : 'nodes'} without quota`;
   return `capacity reservation group ${group}: ${unknown === undefined ? known : `unknown, ${unknown}`}`;
 }
+
+/** `21.5 %` of 0.215. */
+export function formatPercent(share: number): string {
+  return `${Math.round(share * 1000) / 10} %`;
+}

@@ -14,6 +14,7 @@ import { nodeListFacts } from '../facts/node-list-facts.ts';
 import { unusedCapacity } from './unused-capacity.ts';
 import { NO_PRICES, type PriceSources } from '../../domain/policy.ts';
 import { formatDuration } from '../../lib/duration.ts';
+import { formatPercent } from './amounts.ts';
 
 const GIB = 2 ** 30;
 /** Nodes that a total names: a table has no space for more. */
@@ -196,8 +197,4 @@ export function explainDetail(entry: UnremovableNode | undefined): string | unde
   const { reason, detail, utilization, threshold } = entry;
   if (detail !== undefined || utilization === undefined || threshold === undefined) return detail ?? MEANING[reason];
   return `utilization ${formatPercent(utilization)}, above the threshold of ${formatPercent(threshold)}`;
-}
-
-function formatPercent(share: number): string {
-  return `${Math.round(share * 1000) / 10} %`;
 }

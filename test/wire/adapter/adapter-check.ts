@@ -2,7 +2,7 @@
  * What the daemon makes of a recorded answer: its own pipeline, mapping and parsers read it. Findings name what they misread or do not
  * know. Must not know the world.
  */
-import { flatten, isRecord, jsonOf, readErrorBody } from '../../../src/azure/arm/error-bodies.ts';
+import { flatten, jsonOf, readErrorBody } from '../../../src/azure/arm/error-bodies.ts';
 import { classifyRefusal, refusalOf } from '../../../src/azure/arm/error-table.ts';
 import { acceptedOperation } from '../../../src/azure/arm/errors.ts';
 import { readOperation } from '../../../src/azure/arm/operations.ts';
@@ -15,6 +15,7 @@ import type { WireCall } from '../recordings/wire-call.ts';
 import { isOperationWord } from './known-words.ts';
 import { freshLimits, NEVER, operationOf, replay, type ReplayedAzure } from './replayed-azure.ts';
 import { checkResources } from './resource-checks.ts';
+import { isRecord } from '../../../src/lib/json.ts';
 
 export interface JudgedAnswer {
   readonly interaction: Interaction;

@@ -1,5 +1,5 @@
 /** The rows that the daemon makes of recorded resources, and the fields that its typed models do not know. */
-import { isRecord, jsonOf } from '../../../src/azure/arm/error-bodies.ts';
+import { jsonOf } from '../../../src/azure/arm/error-bodies.ts';
 import { foldName } from '../../../src/azure/arm/resource-ids.ts';
 import { parseAgentPool, type ListedAgentPool } from '../../../src/azure/rows/agent-pool-list.ts';
 import { projectAgentPool } from '../../../src/azure/rows/agent-pool.ts';
@@ -11,6 +11,7 @@ import { isMember } from '../world/variants.ts';
 import { isComputeState, isPoolState, NEEDED } from './known-words.ts';
 import { NEVER, type ReplayedAzure } from './replayed-azure.ts';
 import { unknownFields } from './unknown-fields.ts';
+import { isRecord } from '../../../src/lib/json.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 type Resource = keyof typeof NEEDED;

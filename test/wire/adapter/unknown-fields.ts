@@ -1,5 +1,5 @@
 /** Fields of a document that the SDK's typed model drops: those of later versions, and undocumented ones. */
-import { isRecord } from '../../../src/azure/arm/error-bodies.ts';
+import { isRecord } from '../../../src/lib/json.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -4,8 +4,8 @@
  */
 import { gunzipSync } from 'node:zlib';
 import { parse as parseYaml } from 'yaml';
-import { isRecord } from '../../../src/azure/arm/error-bodies.ts';
 import type { RecordingForm } from './interaction.ts';
+import { isRecord } from '../../../src/lib/json.ts';
 
 /** A request and its answer. */
 export interface RawExchange {

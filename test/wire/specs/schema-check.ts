@@ -2,8 +2,8 @@
  * Whether a JSON document has the form of a Swagger 2.0 schema. It knows what Azure's documents use: references, `allOf`, discriminators,
  * properties, required ones, types, closed lists of words, maps and `x-nullable`. Names what is wrong by its place, never by a value.
  */
-import { isRecord } from '../../../src/azure/arm/error-bodies.ts';
 import type { Json, Located, Specifications } from './specifications.ts';
+import { isRecord } from '../../../src/lib/json.ts';
 
 /** In a request, what only Azure sets is neither required nor looked for. */
 export type Direction = 'request' | 'response';

@@ -1,11 +1,12 @@
 /** Holds the world's answers and the daemon's requests against Azure's published documents. */
-import { isRecord, jsonOf } from '../../../src/azure/arm/error-bodies.ts';
+import { jsonOf } from '../../../src/azure/arm/error-bodies.ts';
 import { Findings, type Finding } from '../finding.ts';
 import { wireCallOf } from '../recordings/wire-call.ts';
 import type { WorldAnswer } from '../world/world-client.ts';
 import { SchemaCheck } from './schema-check.ts';
 import { daemonRequests, type SentRequest } from './daemon-requests.ts';
 import { Specifications, type Located, type SpecifiedOperation } from './specifications.ts';
+import { isRecord } from '../../../src/lib/json.ts';
 
 export interface SpecSummary {
   /** Documents of our versions. */

@@ -1,7 +1,7 @@
 /** Azure's OpenAPI documents (Swagger 2.0) in a folder: which operation a request is, and what their references mean. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { isRecord } from '../../../src/azure/arm/error-bodies.ts';
+import { isRecord } from '../../../src/lib/json.ts';
 
 export type Json = Readonly<Record<string, unknown>>;
 

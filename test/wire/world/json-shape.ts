@@ -1,6 +1,7 @@
 /** Shapes of answers: which headers and fields there are, of which types and forms. Never values. Pure. */
-import { isRecord, jsonOf } from '../../../src/azure/arm/error-bodies.ts';
+import { jsonOf } from '../../../src/azure/arm/error-bodies.ts';
 import { remainingTokens } from '../../../src/azure/arm/rate-limits.ts';
+import { isRecord } from '../../../src/lib/json.ts';
 
 /** What one place of an answer holds. */
 interface Held {

@@ -2,9 +2,10 @@
  * Which answers are alike enough to be compared: by call, status and what kind of resource they show. Lists are taken apart, so that each
  * item is compared with items of its own kind. Pure.
  */
-import { isRecord, jsonOf } from '../../../src/azure/arm/error-bodies.ts';
+import { jsonOf } from '../../../src/azure/arm/error-bodies.ts';
 import type { WireCall } from '../recordings/wire-call.ts';
 import { bodyFacts, headerFacts, type Facts } from './json-shape.ts';
+import { isRecord } from '../../../src/lib/json.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -5,7 +5,8 @@ import { VirtualSimClock } from '../../../world/simulator/base/sim-clock.ts';
 import { serverTlsAt } from '../../../world/simulator/base/tls.ts';
 import type { WorldSpec } from '../../../world/simulator/base/world-spec.ts';
 import { ViolationLog } from '../../../world/simulator/base/write-safety.ts';
-import { jsonOf, isRecord } from '../../../src/azure/arm/error-bodies.ts';
+import { jsonOf } from '../../../src/azure/arm/error-bodies.ts';
+import { isRecord } from '../../../src/lib/json.ts';
 
 export interface WorldAnswer {
   readonly method: string;

@@ -2,9 +2,10 @@
  * The world's own answers to every kind of request that the daemon makes, for pools of each kind: Uniform and Flexible sets and pools of
  * type VirtualMachines, regional and zonal, with automatic zones, and Spot. Must not know recordings.
  */
-import { isRecord, jsonOf } from '../../../src/azure/arm/error-bodies.ts';
+import { jsonOf } from '../../../src/azure/arm/error-bodies.ts';
 import type { PoolSpec, WorldSpec } from '../../../world/simulator/base/world-spec.ts';
 import { startWorldClient, type WorldAnswer, type WorldClient, type WorldRequest } from './world-client.ts';
+import { isRecord } from '../../../src/lib/json.ts';
 
 const SIZE = 'Standard_D4s_v5';
 

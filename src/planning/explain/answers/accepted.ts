@@ -3,6 +3,7 @@ import type { NodeGroupId } from '../../../domain/ids.ts';
 import type { AcceptedIncrease, LoopState } from '../../../domain/loop-state.ts';
 import { defined } from '../../../lib/defined.ts';
 import { inFlight, ownByGroup, ownIncreases } from '../../state/increases/increase-records.ts';
+import { isoTime } from '../../../lib/duration.ts';
 
 export interface RememberedIncrease {
   readonly group: string;
@@ -37,14 +38,10 @@ function remembered(group: NodeGroupId, increase: AcceptedIncrease, state: LoopS
   return {
     group,
     nodes,
-    acceptedAt: isoOf(acceptedAtMs),
+    acceptedAt: isoTime(acceptedAtMs),
     stage,
-    since: isoOf(readyAtMs ?? joinedAtMs ?? acceptedAtMs),
+    since: isoTime(readyAtMs ?? joinedAtMs ?? acceptedAtMs),
     pendingPods: pods.reduce((sum, { count }) => sum + count, 0),
-    ...defined({ expectedBy: expectedByMs === undefined ? undefined : isoOf(expectedByMs) }),
+    ...defined({ expectedBy: expectedByMs === undefined ? undefined : isoTime(expectedByMs) }),
   };
-}
-
-function isoOf(ms: number): string {
-  return new Date(ms).toISOString();
 }

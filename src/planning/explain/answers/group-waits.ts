@@ -6,6 +6,7 @@ import { defined } from '../../../lib/defined.ts';
 import type { ScaleUpInput } from '../../scale-up/plan-input.ts';
 import { isClosedFor } from '../../state/stockouts.ts';
 import { formatMoment } from '../spans.ts';
+import { isoTime } from '../../../lib/duration.ts';
 
 export interface GroupWait {
   readonly group: string;
@@ -34,7 +35,7 @@ export function waitsOf(
     if (fit.length > 0 || skip === undefined) return [];
     const lack = lackOf(group, input);
     if (skip.kind === 'backoff') return [{ ...backoffWait(group, skip, input), ...lack }];
-    if (skip.kind === 'stockout') return [{ group, until: isoOf(skip.untilMs), cause: skip.code, ...lack }];
+    if (skip.kind === 'stockout') return [{ group, until: isoTime(skip.untilMs), cause: skip.code, ...lack }];
     if (skip.kind === 'frozen' || skip.kind === 'target-unknown') return [{ group, cause: skip.detail }];
     return [];
   });
@@ -45,7 +46,7 @@ function lackOf(id: NodeGroupId, { state, observation }: Pick<ScaleUpInput, 'sta
   const group = observation.cloud.groups.find((each) => each.id === id);
   const stockout = group === undefined ? undefined : state.stockouts.find((each) => isClosedFor(each, group, observation.nowMs));
   if (group === undefined || stockout === undefined || stockout.scope.quota !== undefined) return {};
-  return { lacks: group.vmSize, since: isoOf(stockout.sinceMs) };
+  return { lacks: group.vmSize, since: isoTime(stockout.sinceMs) };
 }
 
 function backoffWait(
@@ -54,13 +55,13 @@ function backoffWait(
   { state, policy }: Pick<ScaleUpInput, 'state' | 'policy'>,
 ): GroupWait {
   const backoff = state.backoffs.get(group);
-  const known = { group, until: isoOf(untilMs), cause };
+  const known = { group, until: isoTime(untilMs), cause };
   if (backoff === undefined) return known;
   const { lastFailureMs, message, correlationId, durationMs: backoffMs, refused } = backoff;
   // A refused write has times of its own.
   const times = { firstMs: policy.backoff.initialMs, longestMs: policy.backoff.maxMs };
   const nextBackoffMs = refused ? undefined : nextDurationMs(times, backoff);
-  return { ...known, since: isoOf(lastFailureMs), backoffMs, ...defined({ message, correlationId, nextBackoffMs }) };
+  return { ...known, since: isoTime(lastFailureMs), backoffMs, ...defined({ message, correlationId, nextBackoffMs }) };
 }
 
 /** `until 03:18:41, in 4 min: Azure has had no capacity for Standard_F16s_v2 since 02:58:41`. */
@@ -76,8 +77,4 @@ export function describeWait({ until, since, cause, lacks }: GroupWait, nowMs: n
 /** Without its distance. */
 function clockOf(iso: string, nowMs: number): string {
   return formatMoment(Date.parse(iso), nowMs).replace(/, .*/, '');
-}
-
-function isoOf(ms: number): string {
-  return new Date(ms).toISOString();
 }

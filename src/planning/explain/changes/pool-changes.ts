@@ -3,7 +3,7 @@ import type { NodeGroupId } from '../../../domain/ids.ts';
 import type { StatedOptions } from '../../../domain/node-group.ts';
 import { largest } from '../../../domain/resources.ts';
 import { yamlText } from '../../../lib/shown-text.ts';
-import { formatAmount } from '../amounts.ts';
+import { formatAmount, formatPercent } from '../amounts.ts';
 import { type FixStep, kind, type StepsInput, type World } from './change.ts';
 import { groupNamed, withGroup, withTemplate } from './edits.ts';
 import { labelStep, limitSteps, type PoolOfCommand } from './pool-commands.ts';
@@ -36,7 +36,7 @@ export const POOL_CHANGES = {
   }),
   /** Shares from 0 to 1. */
   'raise-threshold': kind<{ readonly devices: boolean } & Resize>({
-    describe: ({ group, from, to }) => `raise the utilization threshold of ${group} from ${percent(from)} to ${percent(to)}`,
+    describe: ({ group, from, to }) => `raise the utilization threshold of ${group} from ${formatPercent(from)} to ${formatPercent(to)}`,
     steps: ({ group, devices, to }) => [
       optionStep(group, `${devices ? 'scaleDownGpuUtilizationThreshold' : 'scaleDownUtilizationThreshold'}: ${to}`),
     ],
@@ -102,8 +102,4 @@ function withOptions(world: World, id: NodeGroupId, options: StatedOptions): Wor
 
 function optionStep(group: string, option: string): FixStep {
   return { where: 'nodeGroupOptions of the configuration', patch: `nodeGroupOptions: [{name: ${yamlText(group)}, ${option}}]` };
-}
-
-function percent(share: number): string {
-  return `${Math.round(share * 1000) / 10} %`;
 }

@@ -6,6 +6,7 @@ import type { ClusterView, Observation } from '../../../domain/observation.ts';
 import { MAX_CLUSTER_PODS } from '../../../domain/platform-limits.ts';
 import type { Pod } from '../../../domain/pod.ts';
 import type { ScaleUpPolicy } from '../../../domain/policy.ts';
+import { isNewer } from './newest-pods.ts';
 
 export interface ExpectedPods {
   /** Copies of the newest pod of each controller. They exist only in the plan and must not appear in events. */
@@ -63,10 +64,6 @@ function podsByController({ podsByNode, pendingPods }: ClusterView): ReadonlyMap
     }
   }
   return known;
-}
-
-function isNewer(pod: Pod, than: Pod): boolean {
-  return pod.createdAtMs > than.createdAtMs || (pod.createdAtMs === than.createdAtMs && pod.uid > than.uid);
 }
 
 function copiesOf(sample: Pod, by: { readonly uid: string; readonly count: number; readonly nowMs: number }): readonly Pod[] {

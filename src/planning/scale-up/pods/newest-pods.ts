@@ -45,6 +45,7 @@ function mayBeCopied({ deletionAtMs, shape }: Pod): boolean {
   return gang === undefined && deletionAtMs === undefined;
 }
 
-function isNewer(pod: Pod, than: Pod): boolean {
+/** Of two pods of one time, the one with the greater uid. */
+export function isNewer(pod: Pod, than: Pod): boolean {
   return pod.createdAtMs > than.createdAtMs || (pod.createdAtMs === than.createdAtMs && pod.uid > than.uid);
 }

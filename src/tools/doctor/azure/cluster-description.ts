@@ -3,13 +3,14 @@ import type { Clock } from '../../../lib/clock.ts';
 import { AutoscalerError } from '../../../lib/errors.ts';
 import type { Metrics } from '../../../telemetry/metrics.ts';
 import { ArmCalls } from '../../../azure/arm/arm-client.ts';
-import { isRecord, jsonOf } from '../../../azure/arm/error-bodies.ts';
+import { jsonOf } from '../../../azure/arm/error-bodies.ts';
 import type { AzureOptions } from '../../../azure/arm/options.ts';
 import { RateLimits } from '../../../azure/arm/rate-limits.ts';
 import { createClients, createCredential } from '../../../azure/arm/sdk-clients.ts';
 import { projectAgentPool } from '../../../azure/rows/agent-pool.ts';
 import { parseAgentPool } from '../../../azure/rows/agent-pool-list.ts';
 import { VMS_POOL_TYPE, type PoolLimits } from '../../../azure/rows/vms-pool.ts';
+import { isRecord } from '../../../lib/json.ts';
 
 export interface ClusterPool {
   readonly name: string;

@@ -11,7 +11,7 @@ import type { Metrics } from '../../../telemetry/metrics.ts';
 import { listSkus } from '../../../azure/agents/agents.ts';
 import { askPlacement } from '../../../azure/agents/placement-agent.ts';
 import { ArmCalls } from '../../../azure/arm/arm-client.ts';
-import { isRecord, jsonOf } from '../../../azure/arm/error-bodies.ts';
+import { jsonOf } from '../../../azure/arm/error-bodies.ts';
 import type { ArmOperation } from '../../../azure/arm/call-list.ts';
 import { RateLimits } from '../../../azure/arm/rate-limits.ts';
 import { PageAddresses } from '../../../azure/arm/request-addresses.ts';
@@ -21,6 +21,7 @@ import { readPools, type PoolDiagnosisDeps, type DiagnosedPools } from './pool-d
 import type { PlacementRow, SpotPlace } from '../../../azure/sizes/placement-scores.ts';
 import type { SkuCatalog } from '../../../azure/sizes/sku-catalog.ts';
 import { signInFailure } from '../../../azure/arm/sign-in-errors.ts';
+import { isRecord, textIn } from '../../../lib/json.ts';
 
 /** A value that was read, or why it could not be read. */
 export type ReadResult<Value> = { readonly value: Value } | { readonly error: AutoscalerError };
@@ -133,7 +134,7 @@ async function resultOf<Value>(read: () => Promise<Value>): Promise<ReadResult<V
 async function signIn(options: AzureOptions, credential: TokenCredential, signal: AbortSignal): Promise<SignedIn> {
   try {
     const claims = await claimsOfToken(credential, options, signal);
-    return { clientId: text(claims['appid']), objectId: text(claims['oid']), tenantId: text(claims['tid']) };
+    return { clientId: textIn(claims['appid']), objectId: textIn(claims['oid']), tenantId: textIn(claims['tid']) };
   } catch (thrown) {
     if (signal.aborted) throw new AutoscalerError({ kind: 'cancelled' }, 'The sign-in was cancelled.', { cause: thrown });
     const known = signInFailure('reading the resource groups', thrown);
@@ -182,7 +183,7 @@ async function readQuotas(deps: PoolDiagnosisDeps, signal: AbortSignal): Promise
   return rows.flatMap((row): readonly QuotaUsage[] => {
     if (!isRecord(row) || !isRecord(row['name'])) return [];
     const { currentValue: used, limit } = row;
-    return typeof used === 'number' && typeof limit === 'number' && limit >= 0 ? [{ name: text(row['name']['value']), used, limit }] : [];
+    return typeof used === 'number' && typeof limit === 'number' && limit >= 0 ? [{ name: textIn(row['name']['value']), used, limit }] : [];
   });
 }
 
@@ -194,10 +195,10 @@ function projectGrant(raw: unknown): RoleGrant {
 function projectRule(raw: unknown): AutoscaleRule {
   const properties = isRecord(raw) && isRecord(raw['properties']) ? raw['properties'] : {};
   return {
-    name: isRecord(raw) ? text(raw['name']) : '',
+    name: isRecord(raw) ? textIn(raw['name']) : '',
     // A missing value means enabled, as the Azure Monitor documentation says.
     enabled: properties['enabled'] !== false,
-    target: text(properties['targetResourceUri']),
+    target: textIn(properties['targetResourceUri']),
   };
 }
 
@@ -205,12 +206,8 @@ function projectRule(raw: unknown): AutoscaleRule {
 function projectSubnet(raw: unknown): SubnetUsage {
   const properties = isRecord(raw) && isRecord(raw['properties']) ? raw['properties'] : {};
   const many: readonly unknown[] = Array.isArray(properties['addressPrefixes']) ? properties['addressPrefixes'] : [];
-  const prefixes = [properties['addressPrefix'], ...many].map(text).filter((prefix) => /^[\d.]+\/\d+$/.test(prefix));
+  const prefixes = [properties['addressPrefix'], ...many].map(textIn).filter((prefix) => /^[\d.]+\/\d+$/.test(prefix));
   const addresses = [...new Set(prefixes)].reduce((sum, prefix) => sum + 2 ** (32 - Number(prefix.split('/')[1])) - 5, 0);
   const used = Array.isArray(properties['ipConfigurations']) ? properties['ipConfigurations'].length : 0;
   return { addresses, used };
-}
-
-function text(value: unknown): string {
-  return typeof value === 'string' ? value : '';
 }

@@ -7,13 +7,13 @@ import { defined } from '../../../lib/defined.ts';
 import { AutoscalerError } from '../../../lib/errors.ts';
 import { shell } from '../../../lib/shown-text.ts';
 import { AKS_API_VERSION, agentPoolId } from '../../../azure/arm/agent-pool-api.ts';
-import { isRecord } from '../../../azure/arm/error-bodies.ts';
 import type { AzureOptions } from '../../../azure/arm/options.ts';
 import { parseAgentPool } from '../../../azure/rows/agent-pool-list.ts';
 import { readAgentPool, type AgentPoolRow } from '../../../azure/rows/agent-pool.ts';
 import { poolOf, readTags } from '../../../azure/rows/tags.ts';
 import { readVmsPool, withSizeCount } from '../../../azure/rows/vms-pool.ts';
 import type { RawRequest, RawRequests, RawResponse } from './experiment-requests.ts';
+import { isRecord, textIn } from '../../../lib/json.ts';
 
 /** The version that the daemon's client of Compute uses. */
 const COMPUTE_API_VERSION = '2026-04-01';
@@ -165,14 +165,14 @@ function scaleSetPool(shared: PoolPartDeps, set: string, listed: Readonly<Record
   return {
     ...common,
     type: 'scale set',
-    vmSize: text(sku['name']),
+    vmSize: textIn(sku['name']),
     secretNames: [...common.secretNames, set],
     readSize: async (signal) => {
       const response = await requests.send({ method: 'GET', path }, signal);
       if (response.status !== 200) throw unusable(`HTTP ${response.status} ${response.code}`.trim());
       const body = isRecord(response.body) ? response.body : {};
       const capacity = isRecord(body['sku']) ? body['sku']['capacity'] : undefined;
-      const etag = text(body['etag']) || (response.headers['etag'] ?? '');
+      const etag = textIn(body['etag']) || (response.headers['etag'] ?? '');
       return {
         size: typeof capacity === 'number' ? capacity : undefined,
         etag: etag === '' ? undefined : etag,
@@ -237,7 +237,7 @@ function vmsPool(shared: PoolPartDeps, vmSize: string): TestedPool {
 
 function seenInstance(item: unknown, nameField: string, keyProperty: string): SeenInstance {
   const raw = isRecord(item) ? item : {};
-  const name = text(raw[nameField]);
+  const name = textIn(raw[nameField]);
   return { key: `${name}|${propertyOf(raw, keyProperty)}`.toLowerCase(), name, state: propertyOf(raw, 'provisioningState') };
 }
 
@@ -249,11 +249,7 @@ function tagsOf({ tags }: Readonly<Record<string, unknown>>) {
 }
 
 function propertyOf(raw: Readonly<Record<string, unknown>>, name: string): string {
-  return isRecord(raw['properties']) ? text(raw['properties'][name]) : '';
-}
-
-function text(value: unknown): string {
-  return typeof value === 'string' ? value : '';
+  return isRecord(raw['properties']) ? textIn(raw['properties'][name]) : '';
 }
 
 /** Everything that was read before the first write. */

@@ -1,7 +1,7 @@
 /** Follows an operation of the experiment to its end, recognises its own instance, and words what was seen. Must not write anything. */
-import { isRecord } from '../../../azure/arm/error-bodies.ts';
 import type { SeenInstance, TestedPool } from './experiment-pool.ts';
 import type { ExperimentClock, RawRequests, RawResponse } from './experiment-requests.ts';
+import { isRecord } from '../../../lib/json.ts';
 
 const POLL_MS = 5_000;
 /** 15 minutes. */

@@ -6,7 +6,8 @@ import { pipeline, Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { AutoscalerError, configError } from '../../../lib/errors.ts';
 import { isBlank, JsonScanner, type ScannedValue } from './json-scanner.ts';
-import { checkObject, flatten, impliedKind, isMap, readObjects, type FileObject, type ImpliedKind } from './objects-file.ts';
+import { checkObject, flatten, impliedKind, readObjects, type FileObject, type ImpliedKind } from './objects-file.ts';
+import { isRecord } from '../../../lib/json.ts';
 
 const MIB = 2 ** 20;
 const MOST_YAML_MIB = 50;
@@ -155,7 +156,7 @@ class ObjectScanner {
   *#objectsOf({ kind, text, before }: ScannedValue): Generator<unknown, void> {
     const value = this.#parse(text);
     if (kind === 'document') return yield* this.#objectsOfDocument(value);
-    if (!isMap(value) || 'kind' in value) return yield* flatten(this.#file, value, 1);
+    if (!isRecord(value) || 'kind' in value) return yield* flatten(this.#file, value, 1);
     if (this.#list.before !== before) this.#list = { before, implied: impliedKind(this.#parse(before)) };
     const { implied } = this.#list;
     if (implied.kind === undefined) this.#kindless.push(value);

@@ -6,7 +6,7 @@ import * as z from 'zod';
 import { configError } from '../../../lib/errors.ts';
 import { readDocuments, throwFirstIssue } from '../../../config/sources/documents.ts';
 import { OBJECT_SCHEMAS } from './object-schemas.ts';
-import { withoutNulls } from '../../../lib/without-nulls.ts';
+import { isRecord, withoutNulls } from '../../../lib/json.ts';
 
 const MOST_OBJECTS = 500_000;
 /** Lists within lists. */
@@ -52,7 +52,7 @@ interface Typed {
 
 /** Returns the object, or the items of a list. */
 export function flatten(file: string, object: unknown, depth: number): readonly unknown[] {
-  if (!isMap(object)) return [object];
+  if (!isRecord(object)) return [object];
   const listed = listedKind(object);
   if (!('items' in object) && listed === undefined) return [object];
   const { items }: Typed = object;
@@ -60,7 +60,7 @@ export function flatten(file: string, object: unknown, depth: number): readonly 
   const list: unknown = 'items' in object ? (items ?? []) : undefined;
   if (!Array.isArray(list) || depth > MOST_LIST_DEPTH) throw configError(`${file}: List: items is not a list of objects.`);
   const implied = impliedKind(object);
-  return list.flatMap((item: unknown) => flatten(file, isMap(item) && !('kind' in item) ? { ...implied, ...item } : item, depth + 1));
+  return list.flatMap((item: unknown) => flatten(file, isRecord(item) && !('kind' in item) ? { ...implied, ...item } : item, depth + 1));
 }
 
 /** What the API omits in the items of a typed list. Empty for a `List` of any kinds, and for what is no list. */
@@ -71,7 +71,7 @@ export interface ImpliedKind {
 
 /** Of the items of this list. */
 export function impliedKind(list: unknown): ImpliedKind {
-  if (!isMap(list)) return {};
+  if (!isRecord(list)) return {};
   const listed = listedKind(list);
   const { apiVersion }: Typed = list;
   return listed === undefined || listed === '' ? {} : { kind: listed, apiVersion };
@@ -84,14 +84,10 @@ function listedKind({ kind }: Typed): string | undefined {
   return listed === '' || OBJECT_SCHEMAS.has(listed) ? listed : undefined;
 }
 
-export function isMap(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 /** The object without null fields, if it is what a decision reads. @throws AutoscalerError `config`: one sentence. */
 export function checkObject(file: string, given: unknown, index: number): FileObject {
   const plain = withoutNulls(given, { keepInLists: true });
-  const object: Typed = isMap(plain) ? withName(plain, index) : {};
+  const object: Typed = isRecord(plain) ? withName(plain, index) : {};
   const { kind } = object;
   if (typeof kind !== 'string') throw configError(`${file}: object ${index}: kind is missing; it must be a Kubernetes object.`);
   // An error response of the API server does not mean a cluster without nodes.

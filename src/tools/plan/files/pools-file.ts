@@ -1,10 +1,10 @@
 /** Reads the list of pools for `plan`. */
 import * as z from 'zod';
-import { AutoscalerError, configError } from '../../../lib/errors.ts';
-import { parseQuantity } from '../../../domain/quantity.ts';
+import { configError } from '../../../lib/errors.ts';
+import { isQuantity } from '../../../domain/quantity.ts';
 import { readDocuments, throwFirstIssue } from '../../../config/sources/documents.ts';
 import { oneOf, text, wholeNumber } from '../../../config/schema/value-types.ts';
-import { withoutNulls } from '../../../lib/without-nulls.ts';
+import { withoutNulls } from '../../../lib/json.ts';
 
 const MOST_MIB = 10;
 const MOST_POOLS = 5000;
@@ -87,13 +87,4 @@ function readPool(file: string, item: unknown, index: number): PoolSpec {
   if (parsed.success) return parsed.data;
   const name = typeof item === 'object' && item !== null && 'name' in item && typeof item.name === 'string' ? item.name : `[${index}]`;
   return throwFirstIssue(`${file}: pool ${name}`, item, parsed.error.issues);
-}
-
-function isQuantity(given: string | number): boolean {
-  try {
-    return parseQuantity(given) >= 0;
-  } catch (thrown) {
-    if (thrown instanceof AutoscalerError) return false;
-    throw thrown;
-  }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { withoutNulls } from '../../src/lib/without-nulls.ts';
+import { withoutNulls } from '../../src/lib/json.ts';
 
 describe('withoutNulls', () => {
   const date = new Date(0);

@@ -1,4 +1,4 @@
-/** Removes what stands for "not set": nulls, and what equals its default. Must not know whose JSON it is. */
+/** What parsed JSON is, and removes what stands for "not set" in it: nulls, and what equals its default. Must not know whose JSON it is. */
 import { isDeepStrictEqual } from 'node:util';
 
 interface NullOptions {
@@ -67,4 +67,14 @@ export function withoutDefaults<Value extends object, Defaults extends Partial<V
     ([key, part]) => !Object.hasOwn(defaults, key) || !isDeepStrictEqual(part, defaults[key as keyof Defaults]),
   );
   return Object.fromEntries(unusual) as Sparse<Value, Defaults>;
+}
+
+/** Whether the value is an object with named parts, and no list. */
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The value, or an empty text if it is no text. */
+export function textIn(value: unknown): string {
+  return typeof value === 'string' ? value : '';
 }
