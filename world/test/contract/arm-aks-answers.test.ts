@@ -41,17 +41,6 @@ describe('an abort', () => {
     const after = await rig.aks.managedClusters.get('rg', 'aks');
     expect([after.provisioningState, after.agentPoolProfiles?.[0]?.provisioningState]).toEqual(['Canceled', 'Canceled']);
   });
-
-  it('of an upgrade of the control plane leaves its version', async () => {
-    const rig = await startRig(aWorld([aPool('a')]), UNTHROTTLED);
-    const cluster = poolPath(rig, '').replace('/agentPools/', '');
-    const { currentKubernetesVersion } = await rig.aks.managedClusters.get('rg', 'aks');
-    await rig.call('PUT', cluster, { body: { location: 'westeurope', properties: { kubernetesVersion: '1.34' } } });
-    const { status } = await rig.call('POST', cluster.replace('?', '/abort?'));
-    rig.clock.advance(20 * MINUTE);
-    const after = await rig.aks.managedClusters.get('rg', 'aks');
-    expect([status, after.currentKubernetesVersion]).toEqual([202, currentKubernetesVersion]);
-  });
 });
 
 describe('a write of a pool that does not exist', () => {

@@ -15,7 +15,7 @@ describe('quota', () => {
     { quota: 'cores', priority: 'Regular' as const, words: 'exceeding approved Total Regional Cores quota' },
     { quota: 'lowPriorityCores', priority: 'Spot' as const, words: 'exceeding approved LowPriorityCores quota' },
   ])(
-    'of $quota refuses a $priority set with 409, its words and its true numbers; Retry-After is not among them',
+    'of $quota refuses a $priority set with 409, its words and its true numbers and without Retry-After, until it is raised',
     async ({ quota, priority, words }) => {
       const rig = await startRig(aWorld([aPool('a', { priority })], { quota: { [quota]: 10 } }));
       const refused = await scale(rig, 'a', 4);
@@ -25,6 +25,8 @@ describe('quota', () => {
       expect(numbers.exec(refused.text)?.slice(1)).toEqual(['10', '8', '8', '16']);
       expect(refused.headers['retry-after']).toBeUndefined();
       expect(stateOf(rig, 'a')).toMatchObject({ capacity: 2, etag: '"1"' });
+      rig.arm.control.setQuota(quota, 16);
+      expect((await scale(rig, 'a', 4)).status).toBe(200);
     },
   );
 

@@ -1,28 +1,21 @@
 /** The credentials of the managed cluster through the SDK: a client of the API server gets in with them. */
-import { ContainerServiceClient } from '@azure/arm-containerservice';
-import { ClientSecretCredential } from '@azure/identity';
+import type { ContainerServiceClient } from '@azure/arm-containerservice';
 import { Agent, request } from 'undici';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { CLIENT } from '../../lab/client-files.ts';
 import { VirtualSimClock } from '../../simulator/base/sim-clock.ts';
 import { startWorld, type World } from '../../simulator/world.ts';
 import { smallWorld } from '../../simulator/sample-worlds.ts';
 import { START_MS } from '../../../test/support/builders.ts';
 import { aPool, aWorld, startRig } from './arm/harness.ts';
-
-const CLIENT = { clientId: 'aaaaaaaa-0000-0000-0000-000000000001', clientSecret: 'right' };
+import { aksClientOf } from './signed-in.ts';
 
 let world: World;
 let aks: ContainerServiceClient;
 
 beforeAll(async () => {
   world = await startWorld({ spec: smallWorld(1), clock: new VirtualSimClock(START_MS), client: CLIENT, token: 'a-token' });
-  const tlsOptions = { ca: world.caPem };
-  const credential = new ClientSecretCredential(world.spec.tenantId, CLIENT.clientId, CLIENT.clientSecret, {
-    authorityHost: world.arm.url,
-    disableInstanceDiscovery: true,
-    tlsOptions,
-  });
-  aks = new ContainerServiceClient(credential, world.spec.subscriptionId, { endpoint: world.arm.url, tlsOptions });
+  aks = aksClientOf(world);
 });
 afterAll(() => world.stop());
 

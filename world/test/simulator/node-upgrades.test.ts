@@ -1,7 +1,6 @@
 /** The upgrade of a node image as AKS does it: surge, cordon, drain within budgets, reimage in place, and the surge goes. */
-import { ClientSecretCredential } from '@azure/identity';
-import { Agent, request } from 'undici';
 import { afterEach, describe, expect, it } from 'vitest';
+import { CLIENT } from '../../lab/client-files.ts';
 import { surgeOf } from '../../simulator/arm/aks/node-upgrades.ts';
 import { latestNodeImage } from '../../simulator/arm/state/node-versions.ts';
 import { VirtualSimClock } from '../../simulator/base/sim-clock.ts';
@@ -11,8 +10,8 @@ import { startWorld, type World } from '../../simulator/world.ts';
 import { START_MS } from '../../../test/support/builders.ts';
 import { MINUTE, aPool, aWorld, operationOf, poolPath, startRig, stateOf } from './arm/harness.ts';
 import { aBudgetDraft, aDeployment } from './cluster/stage.ts';
+import { callCluster } from './signed-in.ts';
 
-const CLIENT = { clientId: 'aaaaaaaa-0000-0000-0000-000000000001', clientSecret: 'right' };
 const IMAGE = 'kubernetes.azure.com/node-image-version';
 
 let world: World;
@@ -30,27 +29,7 @@ async function begin(budget?: Record<string, unknown>): Promise<void> {
   clock.advance(MINUTE);
 }
 
-async function post(path: string): Promise<number> {
-  const tlsOptions = { ca: world.caPem };
-  const credential = new ClientSecretCredential(world.spec.tenantId, CLIENT.clientId, CLIENT.clientSecret, {
-    authorityHost: world.arm.url,
-    disableInstanceDiscovery: true,
-    tlsOptions,
-  });
-  const { token } = await credential.getToken('https://management.azure.com/.default');
-  const dispatcher = new Agent({ connect: tlsOptions });
-  const { subscriptionId, clusterResourceGroup, clusterName } = world.spec;
-  const cluster = `/subscriptions/${subscriptionId}/resourceGroups/${clusterResourceGroup}/providers/Microsoft.ContainerService/managedClusters/${clusterName}`;
-  const { statusCode, body } = await request(`${world.arm.url}${cluster}/agentPools/${path}?api-version=2025-05-01`, {
-    dispatcher,
-    method: 'POST',
-    headers: { authorization: `Bearer ${token}` },
-  });
-  await body.dump();
-  await dispatcher.destroy();
-  return statusCode;
-}
-
+const post = async (path: string): Promise<number> => (await callCluster(world, 'POST', `/agentPools/${path}`)).status;
 const pool = () => world.arm.control.state().agentPools[0];
 const set = () => world.arm.control.state().sets[0];
 const images = (): readonly (string | undefined)[] => world.cluster.store.nodes().map(({ metadata }) => metadata.labels?.[IMAGE]);

@@ -1,29 +1,23 @@
 /** The imitation of AKS's own autoscaler follows the limits that a person writes. */
-import { ContainerServiceClient } from '@azure/arm-containerservice';
-import { ClientSecretCredential } from '@azure/identity';
 import { expect, it, onTestFinished } from 'vitest';
 import { CLIENT } from '../../../lab/client-files.ts';
 import { VirtualSimClock } from '../../../simulator/base/sim-clock.ts';
 import { startWorld } from '../../../simulator/world.ts';
 import { aPool, deployment, MINUTE, worldOf } from '../../../../test/scenarios/support.ts';
 import { START_MS } from '../../../../test/support/builders.ts';
+import { aksClientOf, PROMPT } from '../signed-in.ts';
 
 it('grows a pool to a maximum that was raised after its start', async () => {
   const clock = new VirtualSimClock(START_MS);
   const spec = worldOf([aPool({ name: 'general', max: 1, managedAutoscaler: true })]);
-  // An answer that takes its time in the world would never come while the test awaits it.
-  const knobs = { aksAnswerLatency: { p50: 0, p95: 0 } };
-  const world = await startWorld({ spec, clock, client: CLIENT, token: 't', managedAutoscaler: true, knobs });
+  const world = await startWorld({ spec, clock, client: CLIENT, token: 't', managedAutoscaler: true, knobs: PROMPT });
   onTestFinished(() => world.stop());
   const capacity = () => world.arm.control.state().sets.find(({ pool }) => pool === 'general')?.capacity;
   clock.advance(2 * MINUTE);
   world.cluster.apply(deployment({ name: 'web', replicas: 9, cpu: '1' }));
   clock.advance(5 * MINUTE);
   expect(capacity()).toBe(1);
-  const tlsOptions = { ca: world.caPem };
-  const authority = { authorityHost: world.arm.url, disableInstanceDiscovery: true, tlsOptions };
-  const credential = new ClientSecretCredential(spec.tenantId, CLIENT.clientId, CLIENT.clientSecret, authority);
-  const { agentPools } = new ContainerServiceClient(credential, spec.subscriptionId, { endpoint: world.arm.url, tlsOptions });
+  const { agentPools } = aksClientOf(world);
   const names = [spec.clusterResourceGroup, spec.clusterName, 'general'] as const;
   await agentPools.createOrUpdate(...names, { ...(await agentPools.get(...names)), minCount: 1, maxCount: 3 }).submitted();
   clock.advance(5 * MINUTE);

@@ -1,6 +1,4 @@
 /** `autoScalerProfile` of the cluster: the published defaults, what AKS refuses, and that its own autoscaler follows it. */
-import { ClientSecretCredential } from '@azure/identity';
-import { Agent, request } from 'undici';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { CLIENT } from '../../../lab/client-files.ts';
 import { VirtualSimClock } from '../../../simulator/base/sim-clock.ts';
@@ -8,45 +6,27 @@ import { profileOf } from '../../../simulator/managed-autoscaler/profile.ts';
 import { startWorld, type World } from '../../../simulator/world.ts';
 import { aPool, deployment, MINUTE, worldOf } from '../../../../test/scenarios/support.ts';
 import { START_MS } from '../../../../test/support/builders.ts';
+import { callCluster, PROMPT } from '../signed-in.ts';
 
 let world: World;
 let clock: VirtualSimClock;
-let dispatcher: Agent;
 
 beforeEach(async () => {
   clock = new VirtualSimClock(START_MS);
   const pools = [aPool({ name: 'general', count: 0, max: 5, managedAutoscaler: true })];
-  // No time passes while a test waits for an answer.
-  const knobs = { aksAnswerLatency: { p50: 0, p95: 0 } };
-  world = await startWorld({ spec: worldOf(pools), clock, client: CLIENT, token: 't', managedAutoscaler: true, knobs });
-  dispatcher = new Agent({ connect: { ca: world.caPem } });
+  world = await startWorld({ spec: worldOf(pools), clock, client: CLIENT, token: 't', managedAutoscaler: true, knobs: PROMPT });
 });
-afterEach(async () => {
-  await dispatcher.destroy();
-  await world.stop();
-});
+afterEach(() => world.stop());
 
 interface Reply {
   readonly status: number;
   readonly body: { readonly message?: string; readonly eTag?: string; readonly properties?: { readonly autoScalerProfile: unknown } };
 }
 
-async function call(method: 'GET' | 'PUT', profile?: unknown): Promise<Reply> {
-  const { tenantId, subscriptionId, clusterResourceGroup, clusterName, location } = world.spec;
-  const credential = new ClientSecretCredential(tenantId, CLIENT.clientId, CLIENT.clientSecret, {
-    authorityHost: world.arm.url,
-    disableInstanceDiscovery: true,
-    tlsOptions: { ca: world.caPem },
-  });
-  const { token } = await credential.getToken('https://management.azure.com/.default');
-  const path = `/subscriptions/${subscriptionId}/resourceGroups/${clusterResourceGroup}/providers/Microsoft.ContainerService/managedClusters/${clusterName}`;
-  const { statusCode, body } = await request(`${world.arm.url}${path}?api-version=2025-05-01`, {
-    dispatcher,
-    method,
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-    ...(profile === undefined ? {} : { body: JSON.stringify({ location, properties: { autoScalerProfile: profile } }) }),
-  });
-  return { status: statusCode, body: (await body.json()) as Reply['body'] };
+async function call(method: 'GET' | 'PUT', autoScalerProfile?: unknown): Promise<Reply> {
+  const sent = autoScalerProfile === undefined ? undefined : { location: world.spec.location, properties: { autoScalerProfile } };
+  const { status, text } = await callCluster(world, method, '', sent);
+  return { status, body: JSON.parse(text) as Reply['body'] };
 }
 
 const capacity = (): number => world.arm.control.state().sets.find(({ pool }) => pool === 'general')?.capacity ?? Number.NaN;
