@@ -59,8 +59,8 @@ const OUTCOMES: Readonly<Record<EndedRepack['outcome'], string>> = {
   withheld: 'was withheld by the dry run',
 };
 
-export function describeEnded({ set, outcome, why }: EndedRepack, currency?: string): string {
-  return `${isForSickNodes(set) ? 'a replacement' : 'a repack'} ${OUTCOMES[outcome]}: ${why === undefined ? '' : `${why}; `}${describeSet(set, currency)}`;
+export function describeEnded({ set, outcome, why }: EndedRepack): string {
+  return `${isForSickNodes(set) ? 'a replacement' : 'a repack'} ${OUTCOMES[outcome]}: ${why === undefined ? '' : `${why}; `}${describeSet(set)}`;
 }
 
 /** `3 nodes stay: BlockedByPod, NotReplicated (6.2 CPU unused)`. */

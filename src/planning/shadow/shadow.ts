@@ -80,11 +80,7 @@ export interface FollowedLoop {
 }
 
 /** `statements`: what the other autoscaler said since the last loop. A loop without an observation changes nothing. */
-export function followLoop(
-  before: ShadowMemory | undefined,
-  report: LoopReport,
-  statements: readonly ForeignStatement[] = [],
-): FollowedLoop {
+export function followLoop(before: ShadowMemory | undefined, report: LoopReport, statements: readonly ForeignStatement[]): FollowedLoop {
   const { observation } = report;
   if (observation === undefined || report.outcome !== 'completed') return { memory: before ?? EMPTY, lines: [] };
   const memory = before ?? { ...EMPTY, sample: emptySample(observation.nowMs) };

@@ -52,9 +52,9 @@ function describeRefusal(reason: FitReason): string {
 }
 
 /** With both numbers in one unit. */
-export function describeShortage({ index, needs, free }: Shortage, names: ResourceNames, has = 'the node has'): string {
+export function describeShortage({ index, needs, free }: Shortage, names: ResourceNames): string {
   const { what, texts } = amountsOf(names.nameOf(index), [needs, Math.max(0, free)]);
-  return `it needs ${texts[0]} ${what}, ${has} ${texts[1]}`;
+  return `it needs ${texts[0]} ${what}, the node has ${texts[1]}`;
 }
 
 /**
