@@ -149,7 +149,7 @@ export const SHARING_GUARDS: readonly GuardTable[] = [
       'after a failure that may pass, the others do not read at once',
       {
         title: 'a process without a value waits for no place that is away',
-        change: ["{ value: await deps.read(signal), origin: 'own' }", 'usable(deps, known) ?? (await loadInTurn(deps, 0, signal))'],
+        change: ['ownValue(await deps.read(signal))', 'usable(deps, known) ?? (await loadInTurn(deps, 0, signal))'],
       },
       {
         title: 'a first decision waits for a store for no longer than a moment',
