@@ -1,8 +1,6 @@
 /** Copies of a workload count as the API server admits its pods: with the container that a webhook adds. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
+import { configFile } from '../support/temporary-folder.ts';
 import { startedWorld } from '../support/virtual-world.ts';
 import { aPool, bound, capacity, deployment, MINUTE, SECOND, worldOf } from './support.ts';
 
@@ -10,11 +8,7 @@ it('room for copies is as large as pods with an injected side-car; a refused dry
   const injectedContainers = [{ namespace: 'default', name: 'proxy', requests: { cpu: '1500m', memory: '64Mi' } }];
   const run = await startedWorld({ spec: worldOf([aPool({ name: 'general' })], { injectedContainers }) });
   await run.stopDaemon();
-  const folder = await mkdtemp(join(tmpdir(), 'admitted-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  const file = join(folder, 'config.yaml');
-  await writeFile(
-    file,
+  const file = configFile(
     'capacity: {podDryRun: true}\nnodeGroupOptions: [{name: general, headroom: {copiesOf: deployment/web, count: 2}}]\n',
   );
   run.world.cluster.apply(deployment({ name: 'web', replicas: 0, cpu: '1' }));

@@ -1,9 +1,7 @@
 /** Nodes on their way whose pods are gone: deleted before they join where that is certain, and left alone where it is not. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { defined } from '../../src/lib/defined.ts';
+import { configFile } from '../support/temporary-folder.ts';
 import { startedWorld, type VirtualRun } from '../support/virtual-world.ts';
 import { aPool, bound, capacity, deployment, MINUTE, SECOND, worldOf } from './support.ts';
 
@@ -19,10 +17,7 @@ it('an increase is cancelled once its pods are gone; not for pods that were repl
   const [osUp, provisioned] = [90, 100].map((seconds) => ({ p50: seconds * SECOND, p95: seconds * SECOND }));
   const run = await startedWorld({ spec: worldOf(pools), knobs: { ...defined({ osUp, provisioned }) } });
   await run.stopDaemon();
-  const folder = await mkdtemp(join(tmpdir(), 'cancelled-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  const file = join(folder, 'config.yaml');
-  await writeFile(file, CONFIG);
+  const file = configFile(CONFIG);
   await run.startDaemon([`--config=${file}`]);
   const workload = (pool: string, name = pool) => deployment({ name, replicas: 3, cpu: '3', spec: { nodeSelector: { agentpool: pool } } });
   const sizes = () => names.map((name) => capacity(run, name));

@@ -1,12 +1,10 @@
 /** Pools that deallocate nodes instead of deleting them (`azure.deallocate`), in virtual time. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { stoppedInstances } from '../../src/domain/node-group.ts';
 import { NO_PRICES } from '../../src/domain/policy.ts';
 import { describeStopped } from '../../src/planning/explain/answers/stopped-words.ts';
 import { runCommand } from '../support/run-command.ts';
+import { configFile } from '../support/temporary-folder.ts';
 import { startedWorld, type VirtualRun } from '../support/virtual-world.ts';
 import { aPool, bound, capacity, deployment, events, MINUTE, pending, worldOf } from './support.ts';
 
@@ -21,12 +19,8 @@ const ON = { AZURE_DEALLOCATE: 'true' };
 const general = aPool({ name: 'general', count: 1, min: 1, max: 6, scaleDownMode: 'Deallocate' });
 
 /** A replica that stands by needs a name of its own. */
-async function identityFile(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'deallocated-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  const file = join(folder, 'config.yaml');
-  await writeFile(file, 'kubernetes: {identity: second}\n');
-  return file;
+function identityFile(): string {
+  return configFile('kubernetes: {identity: second}\n');
 }
 
 const machines = (run: VirtualRun, power: string): number =>
@@ -132,7 +126,7 @@ describe('a pool that deallocates', () => {
       const isLeader = who === 'another leader';
       const run = await startedWorld({ spec: worldOf([general]), env: ON, flags: isLeader ? [...FLAGS, ...LEASE] : FLAGS });
       await withTwoStopped(run);
-      if (isLeader) await run.startStandby([`--config=${await identityFile()}`]);
+      if (isLeader) await run.startStandby([`--config=${identityFile()}`]);
       await run.advance(MINUTE);
       run.world.cluster.apply(web(4));
       await run.until('a start is sent', () => posts(run, 'start') > 0, 5 * MINUTE);

@@ -1,9 +1,7 @@
 /** A drained node stays for load balancers and for its volumes, as long as configured, and no longer. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import type { ObjectDraft } from '../../world/simulator/cluster/store/objects.ts';
+import { configFile } from '../support/temporary-folder.ts';
 import { startedWorld, type VirtualRun } from '../support/virtual-world.ts';
 import { aPool, MINUTE, SECOND, worldOf } from './support.ts';
 
@@ -28,10 +26,7 @@ function agent(name: string, node: string): readonly ObjectDraft[] {
 it('an instance is deleted after the wait for load balancers, and once its volumes are detached or the time is up', async () => {
   const run = await startedWorld({ spec: worldOf([aPool({ name: 'general', count: 3, min: 0 })]) });
   await run.stopDaemon();
-  const folder = await mkdtemp(join(tmpdir(), 'waits-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  const file = join(folder, 'config.yaml');
-  await writeFile(file, 'scaleDown: {unneededTime: 1m, delayAfterAdd: 0s}\ndrain: {loadBalancerWait: 1m}\n');
+  const file = configFile('scaleDown: {unneededTime: 1m, delayAfterAdd: 0s}\ndrain: {loadBalancerWait: 1m}\n');
   await run.advance(MINUTE);
   const [plain = '', slow = '', stuck = ''] = nodesOf(run).map(({ metadata }) => metadata.name);
   const [claim, ...agents] = agent('slow', slow);

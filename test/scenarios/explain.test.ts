@@ -1,7 +1,6 @@
 /** `explain` on a daemon that runs, and its advice carried out in Azure. */
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { describe, expect, it } from 'vitest';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AutoscalerError } from '../../src/lib/errors.ts';
 import { systemClock } from '../../src/cli/process/process.ts';
@@ -9,15 +8,9 @@ import { openConnection } from '../../src/kubernetes/api/connection.ts';
 import { createRest } from '../../src/kubernetes/api/rest.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { runCommand } from '../support/run-command.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { startedWorld } from '../support/virtual-world.ts';
 import { aPool, bound, deployment, events, MINUTE, worldOf } from './support.ts';
-
-/** A folder that lasts as long as the test. */
-async function folder(): Promise<string> {
-  const dir = await mkdtemp(join(tmpdir(), 'explain-'));
-  onTestFinished(() => rm(dir, { recursive: true }));
-  return dir;
-}
 
 /** What is explained is not how often the loop runs. */
 const SLOW = ['--scan-interval=30s'];
@@ -117,7 +110,7 @@ describe('explain on a running daemon', () => {
     const world = await startedWorld({ spec: worldOf([aPool({ name: 'general', count: 1, min: 1, max: 5 })]) });
     await world.advance(2 * MINUTE);
     const node = world.world.cluster.store.list('nodes').find(({ metadata }) => metadata.name.includes('general'))?.metadata.name ?? '';
-    const dir = await folder();
+    const dir = temporaryFolder();
     await writeFile(join(dir, 'kubeconfig'), world.world.cluster.kubeconfig());
     const options = { kubeconfigPath: join(dir, 'kubeconfig'), namespace: 'x', leaseName: 'x', identity: 'x', leaderElect: false };
     const connection = await openConnection(options, systemClock);
@@ -151,7 +144,7 @@ describe('explain on a running daemon', () => {
     const spec = { containers: [{ name: 'autoscaler', image: 'x' }] };
     world.world.cluster.apply({ apiVersion: 'v1', kind: 'Pod', metadata: { name: leader, namespace: 'kube-system' }, spec });
     world.world.cluster.control.listenInPod(`kube-system/${leader}`, 8085, Number(new URL(world.daemon.url ?? '').port));
-    const dir = await folder();
+    const dir = temporaryFolder();
     const kubeconfig = join(dir, 'kubeconfig');
     await writeFile(kubeconfig, world.world.cluster.kubeconfig());
     const { code, out, err } = await runCommand(['explain', 'pool', 'general', '--kubeconfig', kubeconfig]);

@@ -104,7 +104,7 @@ describe.skipIf(!hasKubectl)('advice for nodes, followed with kubectl (skipped w
     const spec = worldOf([aPool({ name: 'roomy', vmSize: 'Standard_D32s_v5', min: 1 }), ...pools]);
     const flags = [
       '--scan-interval=30s',
-      '--scale-down-unneeded-time=30m',
+      '--scale-down-unneeded-time=15m',
       '--skip-nodes-with-local-storage=true',
       '--unremovable-node-recheck-timeout=10s',
     ];

@@ -1,18 +1,8 @@
 /** Room that a setting keeps free: there before pods ask, taken at once, requested again, given back, and of no concern to people. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { configFile } from '../support/temporary-folder.ts';
 import { startedWorld, type VirtualRun } from '../support/virtual-world.ts';
 import { aPool, bound, capacity, deployment, events, MINUTE, SECOND, worldOf } from './support.ts';
-
-async function configFile(text: string): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'headroom-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  const file = join(folder, 'config.yaml');
-  await writeFile(file, text);
-  return file;
-}
 
 /** Three vCPU each, on a node of their own. */
 function apply(run: VirtualRun, name: string, pool: string, replicas: number): void {
@@ -46,7 +36,7 @@ describe('headroom', () => {
     ];
     const run = await startedWorld({ spec: worldOf(pools) });
     await run.stopDaemon();
-    const flags = [`--config=${await configFile(CONFIG)}`];
+    const flags = [`--config=${configFile(CONFIG)}`];
     await run.startDaemon(flags);
     apply(run, 'cap', 'capped', 1);
     apply(run, 'web', 'free', 1);

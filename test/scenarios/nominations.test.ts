@@ -1,8 +1,6 @@
 /** Pods that are nominated for nodes that have joined and are not ready: they keep their place, and are not kept by a node that dies. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
+import { configFile } from '../support/temporary-folder.ts';
 import { startedWorld, type VirtualRun } from '../support/virtual-world.ts';
 import { aPool, bound, deployment, MINUTE, SECOND, worldOf } from './support.ts';
 
@@ -32,12 +30,8 @@ function writersOf(run: VirtualRun, name: string): readonly string[] {
 }
 
 it('another leader keeps the nomination of the former one, and holds to it no longer than the node may take', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'nominations-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
   const settings = 'scaleUp: {nominateNodes: true, maxProvisionTime: 4m}\ncluster: {maxNodeStartupTime: 3m}\nscaleDown: {enabled: false}\n';
-  const [first, second] = [join(folder, 'first.yaml'), join(folder, 'second.yaml')];
-  await writeFile(first, settings);
-  await writeFile(second, `${settings}kubernetes: {identity: second}\n`);
+  const [first, second] = [configFile(settings), configFile(`${settings}kubernetes: {identity: second}\n`)];
   const lease = [
     '--leader-elect=true',
     '--leader-elect-lease-duration=15s',
@@ -64,11 +58,7 @@ it('another leader keeps the nomination of the former one, and holds to it no lo
 });
 
 it('a large pod keeps its node against smaller ones over a restart, and gets another node if its own never becomes ready', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'nominations-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  const file = join(folder, 'config.yaml');
-  await writeFile(
-    file,
+  const file = configFile(
     'scaleUp: {nominateNodes: true, maxProvisionTime: 4m}\ncluster: {maxNodeStartupTime: 3m}\nscaleDown: {enabled: false}\n',
   );
   const flags = [`--config=${file}`, '--scan-interval=5s'];

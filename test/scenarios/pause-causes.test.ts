@@ -1,10 +1,8 @@
 /** A paused pool is written for no cause, and for each cause as soon as the pause is taken back. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import type { PoolSpec } from '../../world/simulator/base/world-spec.ts';
 import type { ObjectDraft } from '../../world/simulator/cluster/store/objects.ts';
+import { configFile } from '../support/temporary-folder.ts';
 import { startedWorld, type VirtualRun } from '../support/virtual-world.ts';
 import { aPool, capacity, deployment, MINUTE, worldOf } from './support.ts';
 
@@ -126,14 +124,6 @@ it.each(ROWS)('$what: the pause holds', async ({ pool = {}, flags = [], env = {}
   await world.until('a write', () => writes().length > 0, 25 * MINUTE);
 });
 
-async function configFile(text: string): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'pauses-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  const file = join(folder, 'config.yaml');
-  await writeFile(file, text);
-  return file;
-}
-
 it.each([
   ['a pause of scale-down', 4],
   ['a pause of scale-up', 1],
@@ -141,7 +131,7 @@ it.each([
 ])('capacity that Azure could not fill, with %s: the capacity is %s', async (what, left) => {
   const spec = worldOf([aPool({ name: 'alpha', vmSize: SIZE, count: 1, min: 1 })], { stock: { [`${SIZE}/0`]: 0 } });
   const direction = what.startsWith('a pause') ? what.split(' ').at(-1) : undefined;
-  const config = direction === undefined ? [`--config=${await configFile('schedules: {rules: [{scaleDown: off}]}')}`] : [];
+  const config = direction === undefined ? [`--config=${configFile('schedules: {rules: [{scaleDown: off}]}')}`] : [];
   const world = await startedWorld({ spec, knobs: { listFailedInstances: false }, flags: [...FLAGS, ...config] });
   world.world.cluster.apply(pods(4));
   await world.until('an increase', () => capacity(world, 'alpha') === 4, 2 * MINUTE);

@@ -1,8 +1,6 @@
 /** Budgets of removals hold in the running daemon: for each pool, over time, and over a restart. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
+import { configFile } from '../support/temporary-folder.ts';
 import { startedWorld } from '../support/virtual-world.ts';
 import { aPool, capacity, MINUTE, worldOf } from './support.ts';
 
@@ -10,10 +8,7 @@ it('a share of each pool is removed within the window, also by two processes', a
   const pools = [aPool({ name: 'wide', count: 8, min: 0, max: 10 }), aPool({ name: 'small', count: 3, min: 0 })];
   const run = await startedWorld({ spec: worldOf(pools) });
   await run.stopDaemon();
-  const folder = await mkdtemp(join(tmpdir(), 'budgets-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  const file = join(folder, 'config.yaml');
-  await writeFile(file, 'scaleDown: {unneededTime: 1m, delayAfterAdd: 0s, removalWindow: 20m, budgets: [{percent: 25, per: pool}]}\n');
+  const file = configFile('scaleDown: {unneededTime: 1m, delayAfterAdd: 0s, removalWindow: 20m, budgets: [{percent: 25, per: pool}]}\n');
   const flags = [`--config=${file}`];
   await run.startDaemon(flags);
   const sizes = () => [capacity(run, 'wide'), capacity(run, 'small')];

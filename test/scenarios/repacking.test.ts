@@ -1,9 +1,6 @@
 /** Repacking in virtual time: sets of nodes make way for fewer or cheaper ones, each step is checked, and what is undone waits longer. */
-import { writeFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { configFile } from '../support/temporary-folder.ts';
 import { startedWorld, type VirtualRun } from '../support/virtual-world.ts';
 import { aPool, bound, budget, capacity, deployment, events, MINUTE, pending, worldOf } from './support.ts';
 
@@ -11,13 +8,9 @@ const HOUR = 60 * MINUTE;
 const SPOT_KEY = 'kubernetes.azure.com/scalesetpriority';
 
 /** The daemon's settings beside the flags: prices of the user, and short times. */
-async function configFile(repack: string): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'repack-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  const file = join(folder, 'config.yaml');
+function repackFile(repack: string): string {
   const prices = 'Standard_D2s_v5: 0.1, Standard_D4s_v5: 0.2, Standard_D8s_v5: 0.3, Standard_D8s_v5/Spot: 0.1, Standard_D4s_v5/Spot: 0.04';
-  writeFileSync(file, `scaleUp: { prices: { ${prices} } }\nrepack: { confirmAfter: 2m, searchEvery: 1m, minPodAge: 10m, ${repack} }\n`);
-  return file;
+  return configFile(`scaleUp: { prices: { ${prices} } }\nrepack: { confirmAfter: 2m, searchEvery: 1m, minPodAge: 10m, ${repack} }\n`);
 }
 
 const FLAGS = ['--scale-down-unneeded-time=3m', '--scale-down-delay-after-add=1m', '--scan-interval=20s'];
@@ -25,7 +18,7 @@ const FLAGS = ['--scale-down-unneeded-time=3m', '--scale-down-delay-after-add=1m
 async function worldWith(stock: Readonly<Record<string, number>> = {}): Promise<VirtualRun> {
   const run = await startedWorld({
     spec: worldOf([small, large], { stock }),
-    flags: [...FLAGS, `--config=${await configFile('enabled: true, minScore: 0.5')}`],
+    flags: [...FLAGS, `--config=${repackFile('enabled: true, minScore: 0.5')}`],
   });
   run.world.cluster.apply(deployment({ name: 'web', replicas: 4, cpu: '1700m' }));
   await run.until('the pods run', () => bound(run, 'web') === 4, 10 * MINUTE);
@@ -69,7 +62,7 @@ describe('repacking', () => {
     );
     const run = await startedWorld({
       spec: worldOf([plain, ...spots]),
-      flags: [...FLAGS, `--config=${await configFile('enabled: true, minScore: 0.5')}`],
+      flags: [...FLAGS, `--config=${repackFile('enabled: true, minScore: 0.5')}`],
     });
     run.world.cluster.apply(deployment({ name: 'web', replicas: 15, cpu: '700m' }));
     const onSpot = {
@@ -113,7 +106,7 @@ describe('repacking', () => {
   it('lets no ordinary removal move a pod again that one has moved, over a restart', async () => {
     const run = await startedWorld({
       spec: worldOf([aPool({ name: 'p', count: 3, min: 0 })]),
-      flags: [...FLAGS, `--config=${await configFile('enabled: true, minScore: 1000')}`],
+      flags: [...FLAGS, `--config=${repackFile('enabled: true, minScore: 1000')}`],
     });
     // One pod that fills half of a node on each node, then the one that moves.
     for (const name of ['one', 'two', 'three']) {

@@ -1,8 +1,7 @@
 /** List prices in the whole loop: the cheaper pool grows, and a list that fails stops nobody. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { configFile, temporaryFolder } from '../support/temporary-folder.ts';
 import { startedWorld } from '../support/virtual-world.ts';
 import { aPool, bound, capacity, deployment, MINUTE, worldOf } from './support.ts';
 
@@ -14,14 +13,12 @@ const work = (name: string) => deployment({ name, replicas: 1, cpu: '3', memory:
 describe('list prices', () => {
   it('decide between pools and outlive the process; a failed list is reported and stops no decision', async () => {
     const run = await startedWorld({ spec: worldOf(POOLS) });
-    const folder = await mkdtemp(join(tmpdir(), 'prices-'));
-    onTestFinished(() => rm(folder, { recursive: true }));
     const { arm, cluster } = run.world;
     await run.stopDaemon();
     const flags = [
       '--retail-prices',
       `--retail-prices-endpoint=${arm.url}/api/retail/prices`,
-      `--retail-prices-file=${join(folder, 'kept', 'prices.json')}`,
+      `--retail-prices-file=${join(temporaryFolder(), 'kept', 'prices.json')}`,
     ];
     await run.startDaemon(flags);
     await run.advance(MINUTE);
@@ -59,10 +56,10 @@ describe('list prices', () => {
     await run.startDaemon([`--retail-prices-endpoint=${arm.url}/api/retail/prices`, '--scan-interval=1m']);
     cluster.apply(work('first'));
     await run.until('bound', () => bound(run, 'first') === 1, 15 * MINUTE);
-    await run.advance(3 * 60 * MINUTE);
+    await run.advance(80 * MINUTE);
     const calls = arm.control.journal().filter(({ path }) => path === '/api/retail/prices').length;
     expect(calls).toBeGreaterThan(1);
-    expect(calls).toBeLessThan(10);
+    expect(calls).toBeLessThan(5);
     expect([capacity(run, 'regular'), capacity(run, 'spot')]).toEqual([1, 0]);
     expect(lines.filter((line) => /price/i.test(line))).toEqual([expect.stringContaining('Prices are not reachable')]);
     expect(run.reports.flatMap(({ rounds }) => rounds.flatMap(({ plan }) => plan.notes ?? []))).toEqual([]);
@@ -73,10 +70,7 @@ describe('list prices', () => {
     const pools = [aPool({ name: 'small', count: 0 }), aPool({ name: 'paid', count: 0, vmSize: 'Standard_D8s_v5' })];
     const run = await startedWorld({ spec: worldOf(pools) });
     await run.stopDaemon();
-    const folder = await mkdtemp(join(tmpdir(), 'prices-'));
-    onTestFinished(() => rm(folder, { recursive: true }));
-    const file = join(folder, 'config.yaml');
-    await writeFile(file, 'scaleUp: {expanders: [price], paidNodes: [{size: Standard_D8s_v5, count: 2}]}\n');
+    const file = configFile('scaleUp: {expanders: [price], paidNodes: [{size: Standard_D8s_v5, count: 2}]}\n');
     await run.startDaemon([`--config=${file}`, `--retail-prices-endpoint=${run.world.arm.url}/api/retail/prices`]);
     await run.advance(MINUTE);
     // Two in each node of 8 cores, or one in each node of 4.

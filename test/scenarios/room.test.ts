@@ -1,10 +1,8 @@
 /** Room on a node that stays: a pod of a DaemonSet waits for its full node, or a pod for its new size, until a pod moves. A node is requested first if none has room for it. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import type { ObjectDraft } from '../../world/simulator/cluster/store/objects.ts';
 import type { PodObject } from '../../world/simulator/cluster/store/objects.ts';
+import { configFile } from '../support/temporary-folder.ts';
 import { startedWorld, type VirtualRun } from '../support/virtual-world.ts';
 import { aPool, bound, capacity, deployment, events, MINUTE, worldOf } from './support.ts';
 
@@ -23,10 +21,7 @@ function daemonSet(name: string, cpu: string, pool: string): ObjectDraft {
 }
 
 it('a pod of a DaemonSet gets its room where that is on: a node comes first, over a restart, and one pod moves once', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'room-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  const file = join(folder, 'config.yaml');
-  await writeFile(file, 'repack: {minPodAge: 10m}\nnodeGroupOptions: [{name: full, makeRoom: true}]\n');
+  const file = configFile('repack: {minPodAge: 10m}\nnodeGroupOptions: [{name: full, makeRoom: true}]\n');
   const pools = ['full', 'off'].map((name) => aPool({ name, count: 1, min: 1, max: 3 }));
   const run = await startedWorld({ spec: worldOf(pools), flags: [`--config=${file}`, '--scan-interval=1m'] });
   for (const pool of ['full', 'off'])
@@ -52,11 +47,7 @@ it('a pod of a DaemonSet gets its room where that is on: a node comes first, ove
 });
 
 it('a deferred resize is made once a pod has moved, at once where another node has room, else after a node was requested', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'room-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  const file = join(folder, 'config.yaml');
-  await writeFile(
-    file,
+  const file = configFile(
     'repack: {minPodAge: 5m}\nscaleDown: {makeRoom: true, utilizationThreshold: 0.1}\nnodeGroupOptions: [{name: off, makeRoom: false}]\n',
   );
   const pools = [

@@ -1,9 +1,7 @@
 /** Rules in the running daemon: ready at the time, caught up after a downtime, the same for the next leader, and nothing left behind at their end. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { START_MS } from '../support/builders.ts';
+import { configFile } from '../support/temporary-folder.ts';
 import { startedWorld, type VirtualRun } from '../support/virtual-world.ts';
 import { aPool, bound, capacity, deployment, events, MINUTE, worldOf } from './support.ts';
 
@@ -35,10 +33,7 @@ function readyIn(run: VirtualRun, pool: string): number {
 }
 
 it('pools follow their rules over a downtime, a change of leader and the end of each rule', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'schedules-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  const file = join(folder, 'config.yaml');
-  await writeFile(file, RULES);
+  const file = configFile(RULES);
   const pools = [
     aPool({ name: 'morning', count: 1, min: 1 }),
     aPool({ name: 'ready', count: 1, min: 1 }),

@@ -1,9 +1,6 @@
 /** Sick nodes in virtual time: a new node comes first, then the sick one goes; too many are left; quarantined ones are named. */
-import { writeFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
+import { configFile } from '../support/temporary-folder.ts';
 import { startedWorld, type VirtualRun } from '../support/virtual-world.ts';
 import { aPool, bound, budget, capacity, deployment, events, MINUTE, pending, worldOf } from './support.ts';
 
@@ -14,14 +11,10 @@ const XID = { type: 'XIDErrors', reason: 'XidErrorsPresent', message: 'XID 79' }
 /** Where no entry of the configuration names the pool. */
 const SICK_TAG = { 'k8s.io_cluster-autoscaler_node-template_autoscaling-options_sickNodes': 'gpu' };
 
-async function configFile(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'sick-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  const file = join(folder, 'config.yaml');
+function sickNodesFile(): string {
   const reimaged = REIMAGED.map((name) => `  - { name: ${name}, sickNodes: { presets: [gpu], remedy: reimage } }\n`);
   const pools = `nodeGroupOptions:\n  - { name: many, sickNodes: { presets: [gpu] } }\n${reimaged.join('')}`;
-  writeFileSync(file, `scaleUp: { prices: { Standard_D4s_v5: 0.25 } }\n${pools}`);
-  return file;
+  return configFile(`scaleUp: { prices: { Standard_D4s_v5: 0.25 } }\n${pools}`);
 }
 
 const nodesOf = (run: VirtualRun, pool: string) =>
@@ -35,7 +28,7 @@ const nodesOf = (run: VirtualRun, pool: string) =>
 async function worldWithPools(pools: readonly string[]): Promise<VirtualRun> {
   const run = await startedWorld({
     spec: worldOf(pools.map((name) => aPool({ name, count: 3, min: 3, max: 6, ...(name === 'one' ? { tags: SICK_TAG } : {}) }))),
-    flags: ['--scale-down-delay-after-add=1m', '--scan-interval=20s', `--config=${await configFile()}`],
+    flags: ['--scale-down-delay-after-add=1m', '--scan-interval=20s', `--config=${sickNodesFile()}`],
   });
   for (const name of pools) {
     const spec = { nodeSelector: { 'kubernetes.azure.com/agentpool': name } };

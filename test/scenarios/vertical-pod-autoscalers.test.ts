@@ -1,10 +1,8 @@
 /** Pods come back with what their VerticalPodAutoscaler gives them: a node is removed only if they have places for that, and a pod moves to get it. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { VERTICAL_POD_AUTOSCALER_DEFINITION } from '../../world/simulator/cluster/schemas/vertical-pod-autoscalers.ts';
 import type { PoolSpec } from '../../world/simulator/base/world-spec.ts';
+import { configFile } from '../support/temporary-folder.ts';
 import { startedWorld, type VirtualRun } from '../support/virtual-world.ts';
 import { aPool, bound, capacity, deployment, events, MINUTE, pending, worldOf } from './support.ts';
 
@@ -12,10 +10,7 @@ const POOLS = ['plain', 'grows', 'off'] as const;
 
 /** A world that has VerticalPodAutoscalers, before its daemon starts. */
 async function started(pools: readonly PoolSpec[], config: string): Promise<VirtualRun> {
-  const folder = await mkdtemp(join(tmpdir(), 'autoscalers-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  const file = join(folder, 'config.yaml');
-  await writeFile(file, `cluster: {verticalPodAutoscalers: true}\n${config}\n`);
+  const file = configFile(`cluster: {verticalPodAutoscalers: true}\n${config}\n`);
   const run = await startedWorld({ spec: worldOf(pools), flags: [`--config=${file}`, '--scan-interval=30s'] });
   // A kind that comes later is found within five minutes.
   await run.stopDaemon();

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
@@ -18,4 +18,11 @@ export function folderOfFile(): (...names: readonly string[]) => string {
   });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
   return (...names) => join(folder, ...names);
+}
+
+/** A configuration file with this text, which goes with the test. */
+export function configFile(text: string): string {
+  const file = join(temporaryFolder(), 'config.yaml');
+  writeFileSync(file, text);
+  return file;
 }
