@@ -39,7 +39,7 @@ describe('invariants of writes', () => {
         misfortune,
         fc.integer({ min: 3, max: 6 }),
         async (actions, { effect, done }, to) => {
-          const rig = await startRig(WORLD);
+          const rig = await startRig({ ...WORLD, quota: {} });
           try {
             let left = 800;
             for (const action of [{ kind: 'put', pool: 'a', to: -1, condition: 'none', method: 'PUT' } as const, ...actions]) {

@@ -5,7 +5,8 @@ import { aMap, MAPS, setStage, type Stage } from './stage.ts';
 
 let stage: Stage;
 
-const COUNT = 600;
+/** Lists of a thousand and fewer are sent at once. */
+const COUNT = 1_100;
 /** With these, all objects are more than a socket holds: the server waits for the client. */
 const TEXT = 'x'.repeat(20_000);
 

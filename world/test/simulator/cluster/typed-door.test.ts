@@ -4,7 +4,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AutoscalerError } from '../../../../src/lib/errors.ts';
 import type { ObjectDraft } from '../../../simulator/cluster/store/objects.ts';
 import { aMachine, aPodDraft, MAPS, startStage, type Stage } from './stage.ts';
-import { casesOf } from '../../../../test/support/property-runs.ts';
 
 let stage: Stage;
 beforeAll(async () => {
@@ -178,7 +177,7 @@ describe('random bodies', () => {
           seen.add(statusOf({ apiVersion, kind, metadata: { name: `r${count}`, namespace: 'default', labels }, spec }));
         stage.clock.advance(2_000);
       }),
-      casesOf(17, 50),
+      { numRuns: 80, seed: 17 },
     );
     expect([...seen].sort((left, right) => left - right)).toEqual([201, 400, 422]);
     stage.cluster.apply(aPodDraft('last', { cpu: '1m', memory: '1Mi', spec: { priority: 1_000_000 } }));

@@ -75,6 +75,10 @@ describe('deployments', () => {
     stage.cluster.apply(aDeployment('web', 1, { image: 'test:2' }));
     stage.clock.advance(30_000);
     expect(own().map((pod) => pod.spec.containers[0]?.image)).toEqual(['test:2']);
+    // No share of nothing may be missing or above: the old pod goes nevertheless.
+    stage.cluster.apply(aDeployment('web', 0, { image: 'test:3' }));
+    stage.clock.advance(30_000);
+    expect(own()).toEqual([]);
   });
 
   it('replace an evicted pod', async () => {
