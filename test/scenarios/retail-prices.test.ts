@@ -1,4 +1,5 @@
 /** List prices in the whole loop: the cheaper pool grows, and a list that fails stops nobody. */
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { configFile, temporaryFolder } from '../support/temporary-folder.ts';
@@ -15,11 +16,8 @@ describe('list prices', () => {
     const run = await startedWorld({ spec: worldOf(POOLS) });
     const { arm, cluster } = run.world;
     await run.stopDaemon();
-    const flags = [
-      '--retail-prices',
-      `--retail-prices-endpoint=${arm.url}/api/retail/prices`,
-      `--retail-prices-file=${join(temporaryFolder(), 'kept', 'prices.json')}`,
-    ];
+    const kept = join(temporaryFolder(), 'kept', 'prices.json');
+    const flags = ['--retail-prices', `--retail-prices-endpoint=${arm.url}/api/retail/prices`, `--retail-prices-file=${kept}`];
     await run.startDaemon(flags);
     await run.advance(MINUTE);
     cluster.apply(work('first'));
@@ -27,6 +25,8 @@ describe('list prices', () => {
     expect([capacity(run, 'regular'), capacity(run, 'spot')]).toEqual([0, 1]);
 
     arm.control.addFault({ id: 'list', match: { pathGlob: '/api/retail/prices' }, effect: { kind: 'answer', status: 503 } });
+    // Files are written in real time, beside everything else.
+    await expect.poll(() => existsSync(kept)).toBe(true);
     await run.stopDaemon();
     await run.startDaemon(flags);
     cluster.apply(work('second'));
