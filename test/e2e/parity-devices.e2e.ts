@@ -13,13 +13,13 @@ const scheduler = askedScheduler(servedPodGroups());
 
 describe('kube-scheduler and the planner agree on which nodes let a pod in that claims devices', () => {
   it(
-    'for 500 pods with claims of their own and shared ones',
+    'for pods with claims of their own and shared ones',
     () => expectAgreement(scheduler(), randomDeviceQuestions(SEED, Math.ceil(CLUSTERS / 4)), 'devices'),
     LIMIT_MS,
   );
 
   it(
-    'for 250 pods with everything at once: rules, volumes, resizes, priorities, devices and gangs',
+    'for pods with everything at once: rules, volumes, resizes, priorities, devices and gangs',
     () => expectAgreement(scheduler(), randomQuestionsAboutEverything(SEED, Math.ceil(CLUSTERS / 12)), 'everything'),
     LIMIT_MS * 4,
   );

@@ -9,13 +9,13 @@ const scheduler = askedScheduler();
 
 describe('kube-scheduler and the planner agree on which nodes let a pod with volumes in', () => {
   it(
-    'for 500 pods with volumes of all kinds',
+    'for pods with volumes of all kinds',
     () => expectAgreement(scheduler(), randomStorageQuestions(SEED, Math.ceil(CLUSTERS / 4)), 'storage'),
     LIMIT_MS,
   );
 
   it(
-    'for 500 pods with rules about places and volumes at once, beside finished and resized neighbours',
+    'for pods with rules about places and volumes at once, beside finished and resized neighbours',
     () => expectAgreement(scheduler(), randomMixedQuestions(SEED, Math.ceil(CLUSTERS / 4)), 'mixed'),
     LIMIT_MS,
   );

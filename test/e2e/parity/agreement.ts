@@ -16,8 +16,8 @@ import type { Asked, AskedGang, RealScheduler } from './real-scheduler.ts';
 
 /** Of the questions. */
 export const SEED = Number(process.env['PARITY_SEED'] ?? 7);
-/** Of each kind of question: a dozen pods each. */
-export const CLUSTERS = Number(process.env['PARITY_CLUSTERS'] ?? 175);
+/** Of all kinds of questions, a dozen pods each: a run asks about more than 2,000 pods. */
+export const CLUSTERS = Number(process.env['PARITY_CLUSTERS'] ?? 125);
 export const LIMIT_MS = 900_000;
 /** More of them are seldom more than one. */
 const MOST_MINIMISED = 3;
