@@ -1,4 +1,7 @@
-/** A world and Azure's CLI in a shell beside it, unmodified except for how long it sleeps. Every address but this machine's is out of reach, so that nothing of Azure is called. */
+/**
+ * A world and Azure's CLI in a shell beside it: its own code, which sleeps less and is loaded once (`forked-az.py`). Every address but this machine's is out of
+ * reach, so that nothing of Azure is called.
+ */
 import { execFile } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
