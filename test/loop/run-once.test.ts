@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { AutoscalerError } from '../../src/lib/errors.ts';
-import { nodeGroupId } from '../../src/domain/ids.ts';
+import { AutoscalerError, type ErrorKind } from '../../src/lib/errors.ts';
+import type { AnsweredIncrease } from '../../src/domain/outcome.ts';
+import { nodeGroupId, type NodeGroupId } from '../../src/domain/ids.ts';
 import { settle } from '../support/fake-clock.ts';
 import { aGroup, anInstance, aNode, aPod, aTemplate, START_MS } from '../support/builders.ts';
 import { aPolicy } from '../support/policy.ts';
@@ -11,7 +12,44 @@ function pods(count: number, prefix = 'web') {
   return Array.from({ length: count }, (_, index) => aPod({ name: `${prefix}-${index}`, cpu: '1200m', memory: '1Gi' }));
 }
 
-const targetOf = (stage: ReturnType<typeof aStage>, id: string): number => {
+type Stage = ReturnType<typeof aStage>;
+
+/** Two groups and two pods, each of which fits one of them. */
+function aZonedStage(sizeOf: (id: string) => Parameters<typeof aGroup>[0] = () => ({})): Stage {
+  const ids = ['a', 'b'];
+  return aStage({
+    groups: ids.map((id) => aGroup({ id, target: 0, template: aTemplate({ labels: { pool: id } }), ...sizeOf(id) })),
+    pods: ids.map((id) => aPod({ name: `wants-${id}`, shape: { nodeSelector: { pool: id } } })),
+  });
+}
+
+const failed = (group: NodeGroupId, detail: ErrorKind, code?: string): AnsweredIncrease => ({
+  kind: 'failed',
+  group,
+  error: new AutoscalerError(detail, `No ${group}.`, code === undefined ? {} : { code }),
+});
+const NO_STOCK: ErrorKind = { kind: 'out-of-capacity', scope: {} };
+
+/** The loop runs for that time, and no other begins. */
+async function runFor(stage: Stage, durationMs: number): Promise<void> {
+  void stage.loop.start(stage.stop.signal);
+  await stage.clock.advance(durationMs);
+  stage.stop.abort();
+  await settle();
+}
+
+/** Another writer is faster, each time. */
+function contested(stage: Stage): () => number {
+  let writers = 0;
+  stage.cloud.onIncrease = ({ group }) => {
+    writers += 1;
+    stage.cloud.groups.set(group, { ...aGroup({ id: 'a', target: 0 }), target: { ...known(0), version: `"other-${writers}"` } });
+    return { kind: 'conflict', group, observed: 0 };
+  };
+  return () => writers;
+}
+
+const targetOf = (stage: Stage, id: string): number => {
   const target = stage.cloud.groups.get(nodeGroupId(id))?.target;
   return target?.known === true ? target.value : Number.NaN;
 };
@@ -63,12 +101,7 @@ describe('a loop that grows', () => {
 
   it('gives up after three plans, without backoff, and asks for another loop', async () => {
     const stage = aStage({ groups: [aGroup({ id: 'a', target: 0 })], pods: pods(3) });
-    let writers = 0;
-    stage.cloud.onIncrease = ({ group }) => {
-      writers += 1;
-      stage.cloud.groups.set(group, { ...aGroup({ id: 'a', target: 0 }), target: { ...known(0), version: `"other-${writers}"` } });
-      return { kind: 'conflict', group, observed: 0 };
-    };
+    contested(stage);
     const report = await stage.runOnce();
     expect(report.rounds).toHaveLength(3);
     expect(report).toMatchObject({ replanSoon: true, outcome: 'completed' });
@@ -86,19 +119,11 @@ describe('a loop that grows', () => {
 
   it('a group that is fought over is asked for at the pace of the scan interval', async () => {
     const stage = aStage({ groups: [aGroup({ id: 'a', target: 0 })], pods: pods(3) });
-    let writers = 0;
-    stage.cloud.onIncrease = ({ group }) => {
-      writers += 1;
-      stage.cloud.groups.set(group, { ...aGroup({ id: 'a', target: 0 }), target: { ...known(0), version: `"other-${writers}"` } });
-      return { kind: 'conflict', group, observed: 0 };
-    };
-    void stage.loop.start(stage.stop.signal);
-    await stage.clock.advance(60_000);
-    stage.stop.abort();
-    await settle();
+    const writers = contested(stage);
+    await runFor(stage, 60_000);
     // Two loops of three plans per scan interval, and not one every quarter of a second.
-    expect(writers).toBeLessThanOrEqual(2 * 3 * 7);
-    expect(writers).toBeGreaterThanOrEqual(3 * 6);
+    expect(writers()).toBeLessThanOrEqual(2 * 3 * 7);
+    expect(writers()).toBeGreaterThanOrEqual(3 * 6);
   });
 
   it('goes on at once with a plan that reached its limit of new nodes, and is at rest when no pod waits for that', async () => {
@@ -106,10 +131,7 @@ describe('a loop that grows', () => {
     const stage = aStage({ groups: [aGroup({ id: 'a', target: 0, maxSize: 7 })], pods: pods(30), policy });
     const starts: number[] = [];
     stage.loop.onLoop(({ startedAtMs }) => starts.push(startedAtMs - START_MS));
-    void stage.loop.start(stage.stop.signal);
-    await stage.clock.advance(9_000);
-    stage.stop.abort();
-    await settle();
+    await runFor(stage, 9_000);
     // Four loops of two nodes; the last is stopped by the maximum, which another loop would not change.
     expect(targetOf(stage, 'a')).toBe(7);
     expect(starts).toHaveLength(4);
@@ -125,10 +147,7 @@ describe('a loop that grows', () => {
     const stage = aStage({ groups, pods: pods(3), policy });
     const starts: number[] = [];
     stage.loop.onLoop(({ startedAtMs }) => starts.push(startedAtMs - START_MS));
-    void stage.loop.start(stage.stop.signal);
-    await stage.clock.advance(29_000);
-    stage.stop.abort();
-    await settle();
+    await runFor(stage, 29_000);
     expect(starts).toEqual([0, 250, 10_250, 10_500, 20_500, 20_750]);
     // Each loop begins with another group, so the one that helps is found.
     expect(targetOf(stage, 'g0')).toBe(1);
@@ -141,10 +160,7 @@ describe('a loop that grows', () => {
     const policy = aPolicy({ scaleUp: { enforceMinSize: false, maxNodesPerScaleUp: 2 } });
     const stage = aStage({ groups: [aGroup({ id: 'a', target: 0 })], pods: pods(30), policy });
     stage.cloud.onIncrease = ({ group }) => ({ ...outcome, group });
-    void stage.loop.start(stage.stop.signal);
-    await stage.clock.advance(9_000);
-    stage.stop.abort();
-    await settle();
+    await runFor(stage, 9_000);
     expect(stage.cloud.increases).toHaveLength(1);
   });
 
@@ -153,14 +169,7 @@ describe('a loop that grows', () => {
       groups: [aGroup({ id: 'a', target: 0 }), aGroup({ id: 'b', target: 0, vmSize: 'Standard_D8s_v5' })],
       pods: pods(3),
     });
-    stage.cloud.onIncrease = ({ group }) =>
-      group === 'a'
-        ? {
-            kind: 'failed',
-            group,
-            error: new AutoscalerError({ kind: 'out-of-capacity', scope: {} }, 'Nothing left.', { code: 'AllocationFailed' }),
-          }
-        : undefined;
+    stage.cloud.onIncrease = ({ group }) => (group === 'a' ? failed(group, NO_STOCK, 'AllocationFailed') : undefined);
     const report = await stage.runOnce();
     expect(targetOf(stage, 'b')).toBe(1);
     expect(report.state.backoffs.has(nodeGroupId('a'))).toBe(true);
@@ -180,9 +189,8 @@ describe('a loop that grows', () => {
   });
 
   it('a quota that refuses one group is not asked through another of the same size', async () => {
-    const quota = new AutoscalerError({ kind: 'quota', quota: 'standardDSv5Family' }, 'Over quota.', { code: 'QuotaExceeded' });
     const stage = aStage({ groups: [aGroup({ id: 'a', target: 0 }), aGroup({ id: 'b', target: 0 })], pods: pods(3) });
-    stage.cloud.onIncrease = ({ group }) => ({ kind: 'failed', group, error: quota });
+    stage.cloud.onIncrease = ({ group }) => failed(group, { kind: 'quota', quota: 'standardDSv5Family' }, 'QuotaExceeded');
     const report = await stage.runOnce();
     expect(report.state.stockouts).toMatchObject([{ code: 'QuotaExceeded', scope: { vmSize: aGroup({ id: 'a' }).vmSize } }]);
     expect(report.rounds.flatMap(({ increases }) => increases.map(({ increase }) => increase.group))).toEqual(['a']);
@@ -190,11 +198,8 @@ describe('a loop that grows', () => {
   });
 
   it('a group that fails does not stop the others', async () => {
-    const zoned = (zone: string) => ({ template: aTemplate({ labels: { pool: zone } }) });
-    const wants = (zone: string) => aPod({ name: `wants-${zone}`, shape: { nodeSelector: { pool: zone } } });
-    const groups = [aGroup({ id: 'a', target: 0, ...zoned('x') }), aGroup({ id: 'b', target: 0, ...zoned('y') })];
     // One loop grows one option at a time, so the second group grows in the loop after at the latest.
-    const stage = aStage({ groups, pods: [wants('x'), wants('y')] });
+    const stage = aZonedStage();
     stage.cloud.onCall = (call, subject) => {
       if (call === 'increase' && subject === 'a')
         throw new AutoscalerError({ kind: 'unavailable', effect: 'unknown' }, 'The connection broke.');
@@ -208,18 +213,8 @@ describe('a loop that grows', () => {
 
   it.each(['the first fails, the second is tried all the same', 'both fail, both rest'])('two groups at once: %s', async (name) => {
     const both = name.startsWith('both');
-    const zoned = (zone: string, vmSize: string) => ({ vmSize, template: aTemplate({ labels: { pool: zone } }) });
-    const wants = (zone: string) => aPod({ name: `wants-${zone}`, shape: { nodeSelector: { pool: zone } } });
-    const groups = [aGroup({ id: 'a', target: 0, ...zoned('x', 'S1') }), aGroup({ id: 'b', target: 0, ...zoned('y', 'S2') })];
-    const stage = aStage({ groups, pods: [wants('x'), wants('y')] });
-    stage.cloud.onIncrease = ({ group }) => {
-      if (group === 'b' && !both) return undefined;
-      return {
-        kind: 'failed',
-        group,
-        error: new AutoscalerError({ kind: 'out-of-capacity', scope: {} }, `No ${group}.`, { code: 'AllocationFailed' }),
-      };
-    };
+    const stage = aZonedStage((id) => ({ vmSize: `Standard_${id}` }));
+    stage.cloud.onIncrease = ({ group }) => (group === 'a' || both ? failed(group, NO_STOCK, 'AllocationFailed') : undefined);
     const report = await stage.runOnce();
     const outcomes = report.rounds[0]?.increases.map(({ increase, outcome }) => `${increase.group} ${outcome.kind}`);
     expect(outcomes).toEqual(['a failed', `b ${both ? 'failed' : 'accepted'}`]);
@@ -230,11 +225,7 @@ describe('a loop that grows', () => {
 
   it('a scale-up that fails does not keep the loop from looking at what could go', async () => {
     const stage = aStage({ groups: [aGroup({ id: 'a', target: 0 })], pods: pods(3) });
-    stage.cloud.onIncrease = ({ group }) => ({
-      kind: 'failed',
-      group,
-      error: new AutoscalerError({ kind: 'throttled', retryAfterMs: 1000 }, 'Too many requests.'),
-    });
+    stage.cloud.onIncrease = ({ group }) => failed(group, { kind: 'throttled', retryAfterMs: 1000 });
     const report = await stage.runOnce();
     expect(report.scaleDown?.inhibited).toBeDefined();
     expect(stage.cluster.events.some((event) => event.reason === 'TriggeredScaleUp')).toBe(false);
@@ -311,11 +302,7 @@ describe('a loop that goes wrong', () => {
 
   it('what a round wrote is remembered although a later round crashes', async () => {
     const stage = aStage({ groups: [aGroup({ id: 'a', target: 0 }), aGroup({ id: 'b', target: 0 })], pods: pods(3) });
-    stage.cloud.onIncrease = ({ group }) => ({
-      kind: 'failed',
-      group,
-      error: new AutoscalerError({ kind: 'quota', quota: 'cores' }, 'No quota left.'),
-    });
+    stage.cloud.onIncrease = ({ group }) => failed(group, { kind: 'quota', quota: 'cores' });
     const observe = stage.cloud.observe.bind(stage.cloud);
     let views = 0;
     stage.cloud.observe = (cluster, nowMs) => {
@@ -392,8 +379,8 @@ describe('the loop as a whole', () => {
 
   it('never runs two loops at once', async () => {
     const stage = aStage({ groups: [aGroup({ id: 'a', target: 0 })], pods: pods(3) });
-    let release: () => void = () => undefined;
-    stage.cloud.onCall = (call) => (call === 'increase' ? new Promise<void>((resolve) => (release = resolve)) : undefined);
+    const answer = Promise.withResolvers<void>();
+    stage.cloud.onCall = (call) => (call === 'increase' ? answer.promise : undefined);
     const first = stage.runOnce();
     await settle();
     let secondEnded = false;
@@ -403,20 +390,20 @@ describe('the loop as a whole', () => {
     });
     await settle();
     expect(secondEnded).toBe(false);
-    release();
+    answer.resolve();
     expect([(await first).loopId, (await second).loopId]).toEqual([1, 2]);
     expect(stage.cloud.increases).toHaveLength(1);
   });
 
   it('a stop lets the loop under way end, begins no other, and leaves no sleeper', async () => {
     const stage = aStage({ groups: [aGroup({ id: 'a', target: 0 })], pods: pods(3) });
-    let release: () => void = () => undefined;
-    stage.cloud.onCall = (call) => (call === 'increase' ? new Promise<void>((resolve) => (release = resolve)) : undefined);
+    const answer = Promise.withResolvers<void>();
+    stage.cloud.onCall = (call) => (call === 'increase' ? answer.promise : undefined);
     const ended = stage.loop.start(stage.stop.signal);
     await stage.clock.advance(0);
     const stopped = stage.loop.stop(new AbortController().signal);
     await settle();
-    release();
+    answer.resolve();
     await stopped;
     expect(await ended).toBeUndefined();
     expect(targetOf(stage, 'a')).toBe(1);
@@ -438,6 +425,6 @@ describe('the loop as a whole', () => {
   });
 });
 
-async function stop(stage: ReturnType<typeof aStage>): Promise<void> {
+async function stop(stage: Stage): Promise<void> {
   await stage.loop.stop(new AbortController().signal);
 }

@@ -30,14 +30,24 @@ function replayed(record: LoopRecord) {
   return replayDump(readDump(dumpRecord(record, resourceNames), names), names);
 }
 
+type Stage = ReturnType<typeof aStage>;
+
+/** The first record that the stage has of this kind. */
+function recordIn({ records }: Stage, isWanted: (record: LoopRecord) => boolean): LoopRecord {
+  const found = records.find(isWanted);
+  if (found === undefined) throw new Error('no such decision was recorded');
+  return found;
+}
+const upIn = (stage: Stage) => recordIn(stage, ({ scaleUp }) => scaleUp.length > 0);
+const downIn = (stage: Stage) => recordIn(stage, ({ scaleDown }) => scaleDown !== undefined);
+
 describe('a dumped decision', () => {
   it('of a scale-up with extended resources comes out the same in another process', async () => {
     const gpu = { resources: { 'nvidia.com/gpu': '1' } };
     const groups = [aGroup({ id: 'cpu', target: 0 }), aGroup({ id: 'gpu', target: 0, template: aTemplate(gpu) })];
     const stage = aStage({ groups, pods: [aPod({ name: 'train', shape: gpu }), aPod({ name: 'web' }), aPod({ name: 'huge', cpu: '99' })] });
     await stage.runOnce();
-    const up = stage.records.find((record) => record.scaleUp.length > 0);
-    if (up === undefined) throw new Error('no scale-up was recorded');
+    const up = upIn(stage);
     const result = replayed(up);
     expect(result.equal).toBe(true);
     expect(result.scaleUp?.increases.length).toBeGreaterThan(0);
@@ -53,8 +63,7 @@ describe('a dumped decision', () => {
     const pods = [aPod({ name: 'web', cpu: '900m' }), aPod({ name: 'other', cpu: '900m' })];
     const stage = aStage({ groups: [aGroup({ id: 'a', target: 0, template })], pods, daemonSets });
     await stage.runOnce();
-    const up = stage.records.find((record) => record.scaleUp.length > 0);
-    if (up === undefined) throw new Error('no scale-up was recorded');
+    const up = upIn(stage);
     expect(up.scaleUp[0]?.increases).toMatchObject([{ to: 2 }]);
     expect(replayed(up).equal).toBe(true);
     const { observation } = readDump(dumpRecord(up, resourceNames), resourceNames);
@@ -83,8 +92,7 @@ describe('a dumped decision', () => {
     };
     stage.loop.recall({ ...aState({ broken: new Map([[nodeGroupId('a'), promise]]) }), savedAtMs: START_MS });
     await stage.runOnce();
-    const up = stage.records.find((record) => record.scaleUp.length > 0);
-    if (up === undefined) throw new Error('no scale-up was recorded');
+    const up = upIn(stage);
     expect(up.scaleUp[0]?.increases.map(({ to }) => to)).toEqual(sizes);
     expect(replayed(up).equal).toBe(true);
   });
@@ -94,8 +102,7 @@ describe('a dumped decision', () => {
     const policy = aPolicy({ scaleUp: { enforceMinSize: false, maxPlanningMs: 0 } });
     const stage = aStage({ groups, pods: [aPod({ name: 'web' })], policy });
     await stage.runOnce();
-    const up = stage.records.find((record) => record.scaleUp.length > 0);
-    if (up === undefined) throw new Error('no scale-up was recorded');
+    const up = upIn(stage);
     expect(up.scaleUp[0]?.cutShortAfter).toBe(1);
     expect(replayed(up).equal).toBe(true);
   });
@@ -128,9 +135,7 @@ describe('a dumped decision', () => {
       policy: { ...base, cluster: { ...base.cluster, avoidDownZones: true } },
     });
     await stage.runOnce();
-    const up = stage.records.find(({ scaleUp }) => scaleUp.length > 0);
-    const down = stage.records.find(({ scaleDown }) => scaleDown !== undefined);
-    if (up === undefined || down === undefined) throw new Error('nothing was recorded');
+    const [up, down] = [upIn(stage), downIn(stage)];
     const text = dumpRecord(up, resourceNames);
     for (const part of ['regularOnly', 'is down: 2 of its 2 nodes', 'SpotEvictions']) expect(text).toContain(part);
     expect([replayed(up).equal, replayed(down).equal]).toEqual([true, true]);
@@ -152,8 +157,7 @@ describe('a dumped decision', () => {
       policy: aPolicy({ scaleDown: { unneededForMs: 0, delayAfterAddMs: 0 } }),
     });
     await stage.runOnce();
-    const down = stage.records.find(({ scaleDown }) => scaleDown !== undefined);
-    if (down === undefined) throw new Error('nothing was recorded');
+    const down = downIn(stage);
     expect(dumpRecord(down, resourceNames)).toContain('that VerticalPodAutoscaler default/db gives it');
     expect(replayed(down).equal).toBe(true);
   });
@@ -169,11 +173,7 @@ describe('a dumped decision', () => {
       policy,
     });
     await stage.runOnce();
-    const [up, down] = [
-      stage.records.find(({ scaleUp }) => scaleUp.length > 0),
-      stage.records.find(({ scaleDown }) => scaleDown !== undefined),
-    ];
-    if (up === undefined || down === undefined) throw new Error('nothing was recorded');
+    const [up, down] = [upIn(stage), downIn(stage)];
     expect(replayed(up).equal).toBe(true);
     expect(replayed(down).equal).toBe(true);
     expect(dumpRecord(what === 'increase' ? up : down, resourceNames)).toContain('paused until');
@@ -196,8 +196,7 @@ describe('a dumped decision', () => {
     const groups = [aGroup({ id: 'a', target: 0, maxSize: 0 })];
     const stage = aStage({ groups, pods: [aPod({ name: 'web' })] });
     await stage.runOnce();
-    const up = stage.records.find((record) => record.scaleUp.length > 0);
-    if (up === undefined) throw new Error('no scale-up was recorded');
+    const up = upIn(stage);
     const dumped = dumpRecord(up, resourceNames);
     const { summary } = up.scaleUp[0] ?? { summary: '' };
     expect(summary).not.toBe('');
@@ -223,8 +222,7 @@ describe('a dumped decision', () => {
   it('of a version whose policy had fewer members comes out the same', async () => {
     const stage = aStage({ groups: [aGroup({ id: 'a', target: 0 })], pods: [aPod({ name: 'web' })] });
     await stage.runOnce();
-    const up = stage.records.find((record) => record.scaleUp.length > 0);
-    if (up === undefined) throw new Error('no scale-up was recorded');
+    const up = upIn(stage);
     const text = dumpRecord(up, resourceNames);
     const { policy, ...dump } = JSON.parse(text) as { readonly policy: Readonly<Record<string, object>> };
     const of = (section: string, keys: readonly string[]) =>
@@ -243,8 +241,7 @@ describe('a dumped decision', () => {
   it('of a version that said less of what came before the plan, and of schedules, is read whole', async () => {
     const stage = aStage({ groups: [aGroup({ id: 'a', target: 0 })], pods: [aPod({ name: 'web' })] });
     await stage.runOnce();
-    const up = stage.records.find((record) => record.scaleUp.length > 0);
-    if (up === undefined) throw new Error('no scale-up was recorded');
+    const up = upIn(stage);
     const { maintenance: _maintenance, aks: _aks, ...schedules } = NO_SCHEDULES;
     const cloud = { ...up.observation.cloud, schedules };
     const older = { ...up, observation: { ...up.observation, cloud } } as LoopRecord;
@@ -263,8 +260,7 @@ describe('a dumped decision', () => {
       pods: [aPod({ name: 'db', shape: { volumes } }), aPod({ name: 'web' })],
     });
     await stage.runOnce();
-    const up = stage.records.find((record) => record.scaleUp.length > 0);
-    if (up === undefined) throw new Error('no scale-up was recorded');
+    const up = upIn(stage);
     const text = dumpRecord(up, resourceNames);
     const older = text.replaceAll(',"drivers":[]', '');
     expect(older.length).toBeLessThan(text.length);

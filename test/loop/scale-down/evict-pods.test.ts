@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { aPod, type PodOptions } from '../../support/builders.ts';
-import { MINUTE, setUp, removalOf, isMarked, lastOutcome } from './removal-stage.ts';
+import { MINUTE, setUp, removalOf, isMarked, lastOutcome, drainFirst } from './removal-stage.ts';
 
 describe('the drain settings of the group', () => {
   const bands = [
@@ -172,8 +172,7 @@ describe('a node with a delay annotation', () => {
     { name: 'is deleted when the time is up', asksForMs: 60 * MINUTE, deletedWithinMs: 130_000 },
   ])('$name', async ({ asksForMs, deletedWithinMs }) => {
     const world = setUp({ drain: { deletionDelayTimeoutMs: 2 * MINUTE } });
-    world.runner.start(removalOf('g-0'));
-    await world.clock.advance(2_000);
+    await drainFirst(world, 2_000);
     // Set after the drain began: only a fresh read can see it.
     ask(world, ['csi']);
     const heldMs = Math.min(asksForMs, 2 * MINUTE);
@@ -187,16 +186,14 @@ describe('a node with a delay annotation', () => {
 
   it('is deleted at once when delays are turned off', async () => {
     const world = setUp({ node: { delayDeletion: ['csi'] }, drain: { deletionDelayTimeoutMs: 0 } });
-    world.runner.start(removalOf('g-0'));
-    await world.clock.advance(6_000);
+    await drainFirst(world, 6_000);
     expect(world.cloud.deletes).toHaveLength(1);
   });
 
   it('stays when a pod arrives while another operation holds its group up', async () => {
     const world = setUp({});
     world.cloud.onTurn = () => world.clock.sleep(10 * MINUTE, new AbortController().signal);
-    world.runner.start(removalOf('g-0'));
-    await world.clock.advance(5 * MINUTE);
+    await drainFirst(world, 5 * MINUTE);
     const late = aPod({ name: 'late', nodeName: 'g-0' });
     world.cluster.pods.set(late.uid, late);
     await world.clock.advance(6 * MINUTE);
@@ -206,8 +203,7 @@ describe('a node with a delay annotation', () => {
 
   it('stays when a pod arrives during the delay', async () => {
     const world = setUp({ node: { delayDeletion: ['csi'] }, drain: { deletionDelayTimeoutMs: 2 * MINUTE } });
-    world.runner.start(removalOf('g-0'));
-    await world.clock.advance(30_000);
+    await drainFirst(world, 30_000);
     const late = aPod({ name: 'late', nodeName: 'g-0' });
     world.cluster.pods.set(late.uid, late);
     await world.clock.advance(5 * MINUTE);
@@ -261,8 +257,7 @@ describe('a drained node with volumes', () => {
   it('stays when a pod arrives while it waits', async () => {
     const world = setUp({ drain: { volumeDetachTimeoutMs: 2 * MINUTE } });
     world.cluster.volumes.set('g-0', [VOLUME]);
-    world.runner.start(removalOf('g-0'));
-    await world.clock.advance(30_000);
+    await drainFirst(world, 30_000);
     const late = aPod({ name: 'late', nodeName: 'g-0' });
     world.cluster.pods.set(late.uid, late);
     await world.clock.advance(5 * MINUTE);

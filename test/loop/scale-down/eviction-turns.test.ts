@@ -5,7 +5,7 @@ import { aBudget, aGroup, anInstance, aNode, aPod, START_MS } from '../../suppor
 import { settle } from '../../support/fake-clock.ts';
 import { aPolicy } from '../../support/policy.ts';
 import { aStage } from '../support.ts';
-import { lastOutcome, MINUTE, removalOf, setUp } from './removal-stage.ts';
+import { lastOutcome, MINUTE, removalOf, setUp, drainFirst } from './removal-stage.ts';
 
 const many = (count: number, rest: PodOptions = {}): readonly PodOptions[] =>
   Array.from({ length: count }, (_, at) => ({ name: `app-${at}`, ...rest }));
@@ -91,8 +91,7 @@ describe('evictions of several drains', () => {
     let conflicts = 2;
     world.cluster.onEvict = () =>
       conflicts-- > 0 ? { kind: 'failed', error: new AutoscalerError({ kind: 'conflict' }, 'the budget has been modified') } : undefined;
-    world.runner.start(removalOf('g-0', world.pods));
-    await world.clock.advance(2 * MINUTE);
+    await drainFirst(world, 2 * MINUTE);
     expect(world.cluster.evicted).toHaveLength(1);
     expect(lastOutcome(world)?.kind).toBe('deleted');
   });

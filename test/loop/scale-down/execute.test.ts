@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { Turns } from '../../../src/lib/slices.ts';
 import { AutoscalerError } from '../../../src/lib/errors.ts';
 import { TO_BE_DELETED_TAINT } from '../../../src/domain/taints.ts';
+import type { InstanceState } from '../../../src/domain/node-group.ts';
 import { ownerKey, type OwnerState } from '../../../src/domain/workloads.ts';
 import { reduceRemovals } from '../../../src/planning/state/loop-state.ts';
 import { executeScaleDown } from '../../../src/loop/scale-down/execute.ts';
@@ -10,7 +11,7 @@ import { aCluster, aGroup, anInstance, aNode, aPod, keyOf, START_MS } from '../.
 import { settle } from '../../support/fake-clock.ts';
 import { aPolicy } from '../../support/policy.ts';
 import { silentLog } from '../../support/silent-log.ts';
-import { MINUTE, G, setUp, removalOf, reasons, isMarked, lastOutcome } from './removal-stage.ts';
+import { MINUTE, G, setUp, removalOf, reasons, isMarked, lastOutcome, drainFirst } from './removal-stage.ts';
 import { valueOf } from '../support.ts';
 import { aState } from '../../support/state.ts';
 import { aScaleDownPlan } from '../../support/loop-report.ts';
@@ -82,8 +83,7 @@ describe('a removal', () => {
       return Promise.resolve();
     };
     const world = setUp({ pods: [{ name: 'orphan' }], owners: { known: () => known, read } });
-    world.runner.start(removalOf('g-0', world.pods));
-    await world.clock.advance(MINUTE);
+    await drainFirst(world);
     expect(lastOutcome(world)).toMatchObject({ kind: 'undone', step: 'recheck', message: expect.stringContaining('ControllerNotFound') });
     expect([...known.keys()]).toHaveLength(1);
     expect(world.cluster.events).toEqual([]);
@@ -94,8 +94,7 @@ describe('a removal', () => {
   it('what is not known of an owner keeps the node, and is not asked again at once', async () => {
     const read = () => Promise.reject(new AutoscalerError({ kind: 'kube-api', status: 500 }, 'the API server is tired'));
     const world = setUp({ pods: [{ name: 'web' }], owners: { known: () => new Map(), read } });
-    world.runner.start(removalOf('g-0', world.pods));
-    await world.clock.advance(MINUTE);
+    await drainFirst(world);
     const outcome = lastOutcome(world);
     expect(outcome).toMatchObject({ kind: 'undone', step: 'recheck', message: expect.stringContaining('the API server is tired') });
     expect(outcome).toMatchObject({ atMs: START_MS, retryAtMs: START_MS + 5 * MINUTE });
@@ -114,8 +113,7 @@ describe('a removal', () => {
 
   it('a pod that is ending already is waited for, and not asked again', async () => {
     const world = setUp({ pods: [{ name: 'ending', deletionAtMs: START_MS + 30_000 }, { name: 'running' }] });
-    world.runner.start(removalOf('g-0', world.pods));
-    await world.clock.advance(MINUTE);
+    await drainFirst(world);
     expect(world.cluster.evicted.map(({ pod }) => pod)).toEqual(['running']);
     expect(lastOutcome(world)?.kind).toBe('deleted');
   });
@@ -248,8 +246,7 @@ describe('a removal', () => {
         { name: 'slow', terminationGraceMs: 20 * MINUTE },
       ],
     });
-    world.runner.start(removalOf('g-0', world.pods));
-    await world.clock.advance(MINUTE);
+    await drainFirst(world);
     expect(world.cluster.evicted).toEqual([
       { pod: 'slow', graceMs: 10 * MINUTE },
       { pod: 'dns', graceMs: 30_000 },
@@ -261,8 +258,7 @@ describe('a removal', () => {
   it('a pod that is still there 30 s past its grace stops it', async () => {
     const world = setUp({ pods: [{ name: 'stuck', terminationGraceMs: 20 * MINUTE }] });
     world.cluster.endsAfterPolls = Infinity;
-    world.runner.start(removalOf('g-0', world.pods));
-    await world.clock.advance(5_000 + 629_000);
+    await drainFirst(world, 5_000 + 629_000);
     expect(isMarked(world)).toBe(true);
     await world.clock.advance(2_000);
     expect(isMarked(world)).toBe(false);
@@ -277,8 +273,7 @@ describe('a removal', () => {
     const world = setUp({ pods: [{ name: 'guarded' }] });
     world.cluster.onEvict = () =>
       world.clock.now() < START_MS + 5_000 + blockedForMs ? { kind: 'blocked', message: 'budget', retryAfterMs: undefined } : undefined;
-    world.runner.start(removalOf('g-0', world.pods));
-    await world.clock.advance(5 * MINUTE);
+    await drainFirst(world, 5 * MINUTE);
     const outcome = lastOutcome(world);
     expect(outcome?.kind).toBe(end);
     expect(isMarked(world)).toBe(end === 'deleted');
@@ -297,8 +292,7 @@ describe('a removal', () => {
       ],
     });
     world.cluster.onEvict = (pod) => (pod.namespace === 'b' ? { kind: 'blocked', message: 'budget', retryAfterMs: undefined } : undefined);
-    world.runner.start(removalOf('g-0', world.pods));
-    await world.clock.advance(5 * MINUTE);
+    await drainFirst(world, 5 * MINUTE);
     expect(lastOutcome(world)).toMatchObject({ kind: 'undone', message: 'pod b/twin: budget' });
     expect(world.cloud.deletes).toEqual([]);
   });
@@ -334,8 +328,7 @@ describe('the runner', () => {
 
   it('stop with a signal that has fired writes nothing more', async () => {
     const world = setUp();
-    world.runner.start(removalOf('g-0'));
-    await world.clock.advance(1_000);
+    await drainFirst(world, 1_000);
     await world.runner.stop(AbortSignal.abort());
     await settle();
     expect(isMarked(world)).toBe(true);
@@ -345,8 +338,7 @@ describe('the runner', () => {
     const world = setUp();
     const answer = Promise.withResolvers<void>();
     world.cloud.onCall = (call) => (call === 'deleteInstances' ? answer.promise : undefined);
-    world.runner.start(removalOf('g-0'));
-    await world.clock.advance(10_000);
+    await drainFirst(world, 10_000);
     const stopped = world.runner.stop(new AbortController().signal);
     await settle();
     answer.resolve();
@@ -357,23 +349,27 @@ describe('the runner', () => {
 });
 
 describe('executeScaleDown', () => {
+  type Execution = Parameters<typeof executeScaleDown>[0];
   const UNPACED = { turns: new Turns(undefined), over: new AbortController().signal };
+  const execute = ({ runner, metrics }: ReturnType<typeof setUp>, given: Pick<Execution, 'plan'> & Partial<Execution>) =>
+    executeScaleDown({ sizes: undefined, groups: [], log: silentLog(), runner, metrics, ...UNPACED, ...given });
+  /** Two instances that have no node, and the plan that deletes them as failed. */
+  const withoutNodes = (states: readonly [InstanceState, InstanceState], host = 'host') => {
+    const world = setUp();
+    for (const node of ['g-0', 'g-1']) world.cluster.nodes.delete(node);
+    const instances = states.map((state, index) => anInstance({ node: `g-${index}`, state, hostName: `${host}-${index}` }));
+    const groups = world.cloud.observe(aCluster(), START_MS).groups.map((group) => ({ ...group, instances }));
+    const plan = aScaleDownPlan({ instanceRemovals: ['g-0', 'g-1'].map((node) => ({ group: G, instance: keyOf(node), cause: 'failed' })) });
+    return { world, groups, plan };
+  };
+
   it('deletes failed instances below the minimum, strangers not, and asks again only after a rest', async () => {
     const world = setUp({ minSize: 2 });
     const instanceRemovals = [
       { group: G, instance: keyOf('g-0'), cause: 'failed' },
       { group: G, instance: keyOf('g-1'), cause: 'never-registered' },
     ] as const;
-    const run = () =>
-      executeScaleDown({
-        sizes: undefined,
-        plan: aScaleDownPlan({ instanceRemovals }),
-        groups: [],
-        runner: world.runner,
-        log: silentLog(),
-        metrics: world.metrics,
-        ...UNPACED,
-      });
+    const run = () => execute(world, { plan: aScaleDownPlan({ instanceRemovals }) });
     await run();
     await run();
     await settle();
@@ -392,30 +388,17 @@ describe('executeScaleDown', () => {
     ['goes with it, also as a node that nothing runs on', [], ['g-0', 'g-1']],
     ['is not deleted once it is a node with a pod', [aPod({ name: 'web', nodeName: 'host-0' })], ['g-1']],
   ])('an instance of an atomic group that failed %s', async (_what, pods, deleted) => {
-    const world = setUp();
-    const groups = world.cloud.observe(aCluster(), START_MS).groups.map((group) => ({
-      ...group,
-      instances: ['g-0', 'g-1'].map((node, index) => anInstance({ node, state: 'creating', hostName: `host-${index}` })),
-    }));
-    for (const node of ['g-0', 'g-1']) world.cluster.nodes.delete(node);
-    const plan = aScaleDownPlan({ instanceRemovals: ['g-0', 'g-1'].map((node) => ({ group: G, instance: keyOf(node), cause: 'failed' })) });
+    const { world, groups, plan } = withoutNodes(['creating', 'creating']);
     world.cluster.nodes.set('host-0', aNode({ name: 'host-0', providerId: 'azure:///something' }));
     for (const pod of pods) world.cluster.pods.set(pod.uid, pod);
-    await executeScaleDown({ sizes: undefined, plan, groups, runner: world.runner, log: silentLog(), metrics: world.metrics, ...UNPACED });
+    await execute(world, { plan, groups });
     await settle();
     expect(world.cloud.deletes.map(({ instances }) => instances)).toEqual([deleted.map(keyOf)]);
   });
 
   it('a deletion of instances that failed demands that they have still failed, and says nothing about others', async () => {
-    const world = setUp();
-    const states = ['failed', 'creating'] as const;
-    const groups = world.cloud.observe(aCluster(), START_MS).groups.map((group) => ({
-      ...group,
-      instances: states.map((state, index) => anInstance({ node: `g-${index}`, state, hostName: `host-${index}` })),
-    }));
-    for (const node of ['g-0', 'g-1']) world.cluster.nodes.delete(node);
-    const plan = aScaleDownPlan({ instanceRemovals: ['g-0', 'g-1'].map((node) => ({ group: G, instance: keyOf(node), cause: 'failed' })) });
-    await executeScaleDown({ sizes: undefined, plan, groups, runner: world.runner, log: silentLog(), metrics: world.metrics, ...UNPACED });
+    const { world, groups, plan } = withoutNodes(['failed', 'creating']);
+    await execute(world, { plan, groups });
     await settle();
     expect(world.cloud.deletes.map(({ failed }) => [...failed])).toEqual([[keyOf('g-0')]]);
   });
@@ -424,17 +407,11 @@ describe('executeScaleDown', () => {
     ['the watch shows a node with its provider id', 'other-name', 'azure:///G-0', true],
     ['the API has a node with the name of its host, and the watch is late', 'host-0', 'azure:///something', false],
   ])('an instance without a node that has become one since the plan is not deleted: %s', async (_how, name, providerId, watched) => {
-    const world = setUp();
-    const groups = world.cloud.observe(aCluster(), START_MS).groups.map((group) => ({
-      ...group,
-      instances: ['g-0', 'g-1'].map((node, index) => anInstance({ node, state: 'failed', hostName: `HOST-${index}` })),
-    }));
-    for (const node of ['g-0', 'g-1']) world.cluster.nodes.delete(node);
-    const plan = aScaleDownPlan({ instanceRemovals: ['g-0', 'g-1'].map((node) => ({ group: G, instance: keyOf(node), cause: 'failed' })) });
+    const { world, groups, plan } = withoutNodes(['failed', 'failed'], 'HOST');
     const known = world.cluster.observe(START_MS);
     world.cluster.nodes.set(name, aNode({ name, providerId }));
     if (!watched) world.cluster.observe = () => known;
-    await executeScaleDown({ sizes: undefined, plan, groups, runner: world.runner, log: silentLog(), metrics: world.metrics, ...UNPACED });
+    await execute(world, { plan, groups });
     await settle();
     expect(world.cloud.deletes.map(({ instances }) => instances)).toEqual([[keyOf('g-1')]]);
   });
@@ -446,15 +423,7 @@ describe('executeScaleDown', () => {
       { node: 'b', reason: 'NotUnderutilized' },
     ] as const;
     const plan = aScaleDownPlan({ kept, removals: [removalOf('g-0')], unneeded: new Map([['g-0', START_MS]]) });
-    await executeScaleDown({
-      sizes: undefined,
-      plan,
-      groups: [],
-      runner: world.runner,
-      log: silentLog(),
-      metrics: world.metrics,
-      ...UNPACED,
-    });
+    await execute(world, { plan });
     expect(world.runner.inFlight().size).toBe(1);
     expect(await valueOf(world.metrics.scaleDown.unneeded)).toBe(1);
     await world.clock.advance(MINUTE);
@@ -473,17 +442,7 @@ describe('executeScaleDown', () => {
     };
     const plan = aScaleDownPlan({ removals: ['g-0', 'g-1', 'g-2', 'g-3'].map((node) => removalOf(node)) });
 
-    await executeScaleDown({
-      sizes: undefined,
-      plan,
-      groups: [],
-      runner: world.runner,
-      log: silentLog(),
-      metrics: world.metrics,
-      turns: { next },
-      over: stop.signal,
-    });
-
+    await execute(world, { plan, turns: { next }, over: stop.signal });
     expect([world.runner.inFlight().size, turns]).toEqual([started, turned]);
     await world.clock.advance(MINUTE);
   });

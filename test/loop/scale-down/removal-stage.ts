@@ -80,6 +80,12 @@ export function removalOf(node: string, pods: readonly Pod[] = [], rest: Partial
   };
 }
 
+/** Starts the removal of g-0, with the pods of the setting, and lets time pass. */
+export async function drainFirst({ runner, clock, pods }: ReturnType<typeof setUp>, durationMs = MINUTE): Promise<void> {
+  runner.start(removalOf('g-0', pods));
+  await clock.advance(durationMs);
+}
+
 export const reasons = (world: ReturnType<typeof setUp>) => world.cluster.events.map((event) => event.reason);
 export const isMarked = (world: ReturnType<typeof setUp>, node = 'g-0') =>
   hasTaint(world.cluster.nodes.get(node)?.taints ?? [], TO_BE_DELETED_TAINT);

@@ -25,6 +25,13 @@ function stageOf(options: NodeOptions, ours = true) {
   return aStage({ groups: ours ? [group] : [], nodes: [going], pods, policy });
 }
 
+/** One loop, and what it began. */
+async function loopOf(stage: ReturnType<typeof aStage>): Promise<ReturnType<typeof aStage>> {
+  await stage.runOnce();
+  await settle();
+  return stage;
+}
+
 const nodeIn = (stage: ReturnType<typeof aStage>): Node | undefined => stage.cluster.nodes.get('s-0');
 
 describe('a node that the platform takes back', () => {
@@ -40,11 +47,8 @@ describe('a node that the platform takes back', () => {
   });
 
   it('is answered once for each notice', async () => {
-    const stage = stageOf({ preemption });
-    await stage.runOnce();
-    await settle();
-    await stage.runOnce();
-    await settle();
+    const stage = await loopOf(stageOf({ preemption }));
+    await loopOf(stage);
     expect(stage.cluster.evicted).toHaveLength(1);
     expect(await valueOf(stage.metrics.cluster.preemptedNodes, { node_group: 's' })).toBe(1);
   });
@@ -67,41 +71,31 @@ describe('a node that the platform takes back', () => {
     stage.cluster.onCall = (call) => {
       if (call === 'taint' && fails) throw new AutoscalerError({ kind: 'unavailable', effect: 'unknown' }, 'no answer');
     };
-    await stage.runOnce();
-    await settle();
+    await loopOf(stage);
     expect(stage.cluster.evicted).toEqual([]);
     fails = false;
-    await stage.runOnce();
-    await settle();
+    await loopOf(stage);
     expect(stage.cluster.evicted).toHaveLength(1);
   });
 
   it('that was cordoned before is marked so', async () => {
-    const stage = stageOf({ preemption, unschedulable: true });
-    await stage.runOnce();
-    await settle();
+    const stage = await loopOf(stageOf({ preemption, unschedulable: true }));
     expect(nodeIn(stage)?.taints).toEqual([mark('cordoned-before')]);
   });
 
   it('that an earlier process marked is gone on with, and the mark is left as it is', async () => {
-    const stage = stageOf({ preemption, unschedulable: true, taints: [mark('cordoned')] });
-    await stage.runOnce();
-    await settle();
+    const stage = await loopOf(stageOf({ preemption, unschedulable: true, taints: [mark('cordoned')] }));
     expect(nodeIn(stage)?.taints).toEqual([mark('cordoned')]);
     expect(stage.cluster.evicted).toHaveLength(1);
   });
 
   it('is counted once, although a later process goes on with it', async () => {
-    const stage = stageOf({ preemption, unschedulable: true, taints: [mark('cordoned')] });
-    await stage.runOnce();
-    await settle();
+    const stage = await loopOf(stageOf({ preemption, unschedulable: true, taints: [mark('cordoned')] }));
     expect(await valueOf(stage.metrics.cluster.preemptedNodes)).toBe(0);
   });
 
   it('that belongs to no managed group is not touched', async () => {
-    const stage = stageOf({ preemption }, false);
-    await stage.runOnce();
-    await settle();
+    const stage = await loopOf(stageOf({ preemption }, false));
     expect([nodeIn(stage)?.unschedulable, stage.cluster.evicted]).toEqual([false, []]);
   });
 
@@ -109,9 +103,7 @@ describe('a node that the platform takes back', () => {
     ['un-cordoned', 'cordoned', false],
     ['left cordoned for who had done it', 'cordoned-before', true],
   ])('and that is spared is given back: %s', async (_name, value, unschedulable) => {
-    const stage = stageOf({ unschedulable: true, taints: [mark(value)] });
-    await stage.runOnce();
-    await settle();
+    const stage = await loopOf(stageOf({ unschedulable: true, taints: [mark(value)] }));
     expect(nodeIn(stage)).toMatchObject({ unschedulable, taints: [] });
     expect(stage.cluster.evicted).toEqual([]);
   });
@@ -122,9 +114,7 @@ describe('a node that the platform takes back', () => {
   ])('is given back when it has outlived its notice by minutes, and what is said is true (ready: %s)', async (ready, words) => {
     const outlived = { ...preemption, noticedAtMs: START_MS - 400_000, deadlineMs: START_MS - 300_000 };
     const readiness = { ready, sinceMs: START_MS - 300_000, reason: '' };
-    const stage = stageOf({ preemption: outlived, unschedulable: true, readiness, taints: [mark('cordoned')] });
-    await stage.runOnce();
-    await settle();
+    const stage = await loopOf(stageOf({ preemption: outlived, unschedulable: true, readiness, taints: [mark('cordoned')] }));
     expect(nodeIn(stage)).toMatchObject({ unschedulable: false, taints: [] });
     expect(stage.cluster.events.map(({ message }) => message).join()).toContain(words);
   });
@@ -147,9 +137,7 @@ describe('a notice that a process sees late', () => {
     ['1 s', 1_000],
     ['1 ms', 1],
   ])('gives pods seconds to shut down when %s of it are left, since the clock may be ahead', async (_left, leftMs) => {
-    const stage = stageOf({ preemption: late(-leftMs) });
-    await stage.runOnce();
-    await settle();
+    const stage = await loopOf(stageOf({ preemption: late(-leftMs) }));
     expect(stage.cluster.evicted).toEqual([{ pod: 'web', graceMs: 5_000 }]);
   });
 
@@ -158,25 +146,19 @@ describe('a notice that a process sees late', () => {
     ['a second after it', 1_000],
     ['four minutes after it', 240_000],
   ])('starts nothing on a node that is still ready: %s', async (_when, lateMs) => {
-    const stage = stageOf({ preemption: late(lateMs) });
-    await stage.runOnce();
-    await settle();
+    const stage = await loopOf(stageOf({ preemption: late(lateMs) }));
     expect(stage.cluster.evicted).toEqual([]);
     expect(nodeIn(stage)).toMatchObject({ unschedulable: false, taints: [] });
   });
 
   it('starts nothing on a ready node that an earlier process tainted, and leaves the taint until the node has outlived the notice', async () => {
-    const stage = stageOf({ preemption: late(1_000), unschedulable: true, taints: [mark('cordoned')] });
-    await stage.runOnce();
-    await settle();
+    const stage = await loopOf(stageOf({ preemption: late(1_000), unschedulable: true, taints: [mark('cordoned')] }));
     expect(stage.cluster.evicted).toEqual([]);
     expect(nodeIn(stage)).toMatchObject({ unschedulable: true, taints: [mark('cordoned')] });
   });
 
   it('evicts with the grace periods of the pods themselves once the node is not ready, so that they are replaced', async () => {
-    const stage = stageOf({ preemption: late(20_000), readiness: lost });
-    await stage.runOnce();
-    await settle();
+    const stage = await loopOf(stageOf({ preemption: late(20_000), readiness: lost }));
     expect(stage.cluster.evicted).toEqual([{ pod: 'web', graceMs: 60_000 }]);
   });
 
@@ -185,8 +167,7 @@ describe('a notice that a process sees late', () => {
     await stage.runOnce();
     const node = nodeIn(stage);
     if (node !== undefined) stage.cluster.nodes.set('s-0', { ...node, readiness: lost });
-    await stage.runOnce();
-    await settle();
+    await loopOf(stage);
     expect(stage.cluster.evicted).toHaveLength(1);
   });
 
@@ -200,8 +181,7 @@ describe('a notice that a process sees late', () => {
     expect(stage.cluster.evicted).toEqual([]);
     const node = nodeIn(stage);
     if (node !== undefined) stage.cluster.nodes.set('s-0', { ...node, readiness: lost });
-    await stage.runOnce();
-    await settle();
+    await loopOf(stage);
     expect(stage.cluster.evicted).toEqual([{ pod: 'web', graceMs: 60_000 }]);
   });
 });

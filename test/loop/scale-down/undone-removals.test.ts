@@ -3,15 +3,14 @@ import { describe, expect, it } from 'vitest';
 import { AutoscalerError } from '../../../src/lib/errors.ts';
 import { CORDONED_BEFORE_TAINT, TO_BE_DELETED_TAINT, hasTaint } from '../../../src/domain/taints.ts';
 import { aNode, aPod, keyOf, START_MS } from '../../support/builders.ts';
-import { MINUTE, G, SELF, setUp, removalOf, isMarked, lastOutcome } from './removal-stage.ts';
+import { MINUTE, G, SELF, setUp, removalOf, isMarked, lastOutcome, drainFirst } from './removal-stage.ts';
 
 describe('the re-check on fresh data', () => {
   const arrival = aPod({ name: 'late', nodeName: 'g-0' });
 
   it('a pod that lands on an "empty" node during the wait stops it', async () => {
     const world = setUp();
-    world.runner.start(removalOf('g-0'));
-    await world.clock.advance(1_000);
+    await drainFirst(world, 1_000);
     world.cluster.pods.set(arrival.uid, arrival);
     await world.clock.advance(MINUTE);
     expect(lastOutcome(world)).toMatchObject({ kind: 'undone', step: 'recheck' });
@@ -26,8 +25,7 @@ describe('the re-check on fresh data', () => {
       world.cluster.pods.set(arrival.uid, arrival);
       return undefined;
     };
-    world.runner.start(removalOf('g-0', world.pods));
-    await world.clock.advance(MINUTE);
+    await drainFirst(world);
     expect(lastOutcome(world)?.kind).toBe('undone');
     expect(world.cloud.deletes).toEqual([]);
   });
@@ -38,8 +36,7 @@ describe('the re-check on fresh data', () => {
   ])('touches nothing on a node that was $name', async ({ node }) => {
     const world = setUp({ node });
     const before = world.cluster.nodes.get('g-0');
-    world.runner.start(removalOf('g-0'));
-    await world.clock.advance(MINUTE);
+    await drainFirst(world);
     expect(world.cluster.nodes.get('g-0')).toBe(before);
     expect(lastOutcome(world)).toMatchObject({ kind: 'undone', step: 'recheck' });
   });
@@ -53,8 +50,7 @@ describe('the re-check on fresh data', () => {
       world.cluster.nodes.set('g-0', { ...aNode({ name: 'g-0' }), uid: 'reborn' });
     };
     if (meets === 'evict') world.cluster.onEvict = replace;
-    world.runner.start(removalOf('g-0', world.pods));
-    await world.clock.advance(1_000);
+    await drainFirst(world, 1_000);
     if (meets === 'mark') replace();
     await world.clock.advance(5 * MINUTE);
     expect(lastOutcome(world)).toMatchObject({ kind: 'undone', step: 'recheck', message: expect.stringContaining('another node') });
@@ -68,8 +64,7 @@ describe('the re-check on fresh data', () => {
       world.cluster.nodes.delete('g-0');
       return undefined;
     };
-    world.runner.start(removalOf('g-0', world.pods));
-    await world.clock.advance(5 * MINUTE);
+    await drainFirst(world, 5 * MINUTE);
     expect(lastOutcome(world)).toMatchObject({ kind: 'undone', message: 'the node is gone' });
     expect(world.cloud.deletes).toEqual([]);
   });
@@ -107,8 +102,7 @@ describe('a deletion taint that another writer takes away', () => {
     const world = setUp({ pods: [{ name: 'one' }] });
     world.cluster.onEvict = () =>
       world.clock.now() < START_MS + 25_000 ? { kind: 'blocked', message: 'budget', retryAfterMs: undefined } : undefined;
-    world.runner.start(removalOf('g-0', world.pods));
-    await world.clock.advance(at);
+    await drainFirst(world, at);
     change(world, how);
     const before = world.cluster.nodes.get('g-0');
     await world.clock.advance(5 * MINUTE);
@@ -126,8 +120,7 @@ describe('a deletion taint that another writer takes away', () => {
       change(world, 'removed');
       return undefined;
     };
-    world.runner.start(removalOf('g-0', world.pods));
-    await world.clock.advance(5 * MINUTE);
+    await drainFirst(world, 5 * MINUTE);
     expect(world.cluster.evicted.map(({ pod }) => pod)).toEqual(['first']);
     expect(lastOutcome(world)).toMatchObject({ kind: 'undone', step: 'recheck' });
   });
@@ -143,8 +136,7 @@ describe('a deletion taint that another writer takes away', () => {
       if (call === 'readFresh' && isAway && world.clock.now() < START_MS + 50_000)
         throw new AutoscalerError({ kind: 'kube-api', status: 500 }, 'the API server is away');
     };
-    world.runner.start(removalOf('g-0', world.pods));
-    await world.clock.advance(2 * MINUTE);
+    await drainFirst(world, 2 * MINUTE);
     expect(lastOutcome(world)?.kind).toBe('deleted');
   });
 
@@ -162,8 +154,7 @@ describe('a deletion taint that another writer takes away', () => {
       if (call === 'readFresh' && world.clock.now() >= awaySinceMs && world.clock.now() < awaySinceMs + lasts)
         throw new AutoscalerError({ kind: 'kube-api', status: 500 }, 'the API server is away');
     };
-    world.runner.start(removalOf('g-0', world.pods));
-    await world.clock.advance(3 * MINUTE);
+    await drainFirst(world, 3 * MINUTE);
     expect(lastOutcome(world)).toMatchObject(end);
     expect(isMarked(world)).toBe(end.kind === 'deleted');
   });
@@ -175,16 +166,14 @@ describe('a deletion taint that another writer takes away', () => {
       const node = world.cluster.nodes.get('g-0');
       if (call === 'taint' && node !== undefined) world.cluster.nodes.set('g-0', { ...node, taints: [theirs], deletionOwner: 'other/7' });
     };
-    world.runner.start(removalOf('g-0'));
-    await world.clock.advance(MINUTE);
+    await drainFirst(world);
     expect(lastOutcome(world)).toMatchObject({ kind: 'undone', step: 'recheck', message: 'another component is removing the node' });
     expect(world.cluster.nodes.get('g-0')).toMatchObject({ taints: [theirs], deletionOwner: 'other/7', unschedulable: false });
   });
 
   it('names its owner from the first write on', async () => {
     const world = setUp();
-    world.runner.start(removalOf('g-0'));
-    await world.clock.advance(1_000);
+    await drainFirst(world, 1_000);
     expect(world.cluster.nodes.get('g-0')?.deletionOwner).toBe(SELF);
   });
 });
@@ -239,8 +228,7 @@ describe('the last look, right before the request', () => {
 describe('undoing', () => {
   it('a node that a human had cordoned stays cordoned', async () => {
     const world = setUp({ node: { unschedulable: true }, minSize: 2 });
-    world.runner.start(removalOf('g-0'));
-    await world.clock.advance(1_000);
+    await drainFirst(world, 1_000);
     expect(hasTaint(world.cluster.nodes.get('g-0')?.taints ?? [], CORDONED_BEFORE_TAINT)).toBe(true);
     await world.clock.advance(MINUTE);
     expect(lastOutcome(world)).toMatchObject({ kind: 'undone', step: 'delete', ofGroup: true });
@@ -254,8 +242,7 @@ describe('undoing', () => {
       await taint(...args);
       throw new AutoscalerError({ kind: 'kube-api', status: 504 }, 'gateway timeout');
     };
-    world.runner.start(removalOf('g-0'));
-    await world.clock.advance(MINUTE);
+    await drainFirst(world);
     expect(world.cluster.nodes.get('g-0')).toMatchObject({ unschedulable: false, taints: [] });
     expect(lastOutcome(world)).toMatchObject({ kind: 'undone', step: 'taint' });
   });
@@ -263,8 +250,7 @@ describe('undoing', () => {
   it('a deletion that Azure refuses may be refused in other groups, too', async () => {
     const world = setUp();
     world.cloud.onDelete = () => ({ kind: 'failed', group: G, error: new AutoscalerError({ kind: 'auth' }, 'no right') });
-    world.runner.start(removalOf('g-0'));
-    await world.clock.advance(MINUTE);
+    await drainFirst(world);
     expect(lastOutcome(world)).toMatchObject({ kind: 'undone', step: 'delete', message: 'no right', ofGroup: false });
   });
 
@@ -279,8 +265,7 @@ describe('undoing', () => {
       const error = errors.shift();
       return error === undefined ? undefined : { kind: 'failed', group: G, error };
     };
-    world.runner.start(removalOf('g-0'));
-    await world.clock.advance(MINUTE);
+    await drainFirst(world);
     expect(world.cloud.deletes).toHaveLength(3);
     expect(lastOutcome(world)?.kind).toBe('deleted');
   });
