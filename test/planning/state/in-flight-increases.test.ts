@@ -14,7 +14,7 @@ import { inFlight } from '../../../src/planning/state/increases/increase-records
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const WEEK = 7 * 24 * 60 * MINUTE;
-const LOOP = 10 * SECOND;
+const LOOP = 30 * SECOND;
 /** Between two loops: the next sees the new size and the instance together. */
 const LISTED_AFTER = 5 * SECOND;
 const JOINS_AFTER = 90 * SECOND;

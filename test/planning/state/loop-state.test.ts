@@ -157,46 +157,6 @@ describe('backoff', () => {
   });
 });
 
-describe('stockouts', () => {
-  const after = (detail: ErrorKind, rest: Partial<NodeGroup> = {}, state = START, atMs = START_MS) =>
-    reduceObservation(state, look(group(1, rest), 1, atMs, [failure(detail, atMs)]), policy).stockouts;
-
-  it('the group says what the error left out', () => {
-    expect(after(NO_STOCK, { zones: ['1'], priority: 'Spot' })).toEqual([
-      {
-        scope: { vmSize: 'Standard_D4s_v5', zone: '1', priority: 'Spot' },
-        code: 'AllocationFailed',
-        sinceMs: START_MS,
-        untilMs: START_MS + 5 * MINUTE,
-      },
-    ]);
-    expect(after(NO_STOCK, { zones: ['1', '2'] })[0]?.scope.zone).toBeUndefined();
-    expect(after({ kind: 'out-of-capacity', scope: { zone: '2' } }, { zones: ['1', '2'] })[0]?.scope.zone).toBe('2');
-  });
-
-  it('the group rests with the class of the error and its code', () => {
-    const quota: ErrorKind = { kind: 'quota', quota: 'cores' };
-    for (const detail of [NO_STOCK, quota]) {
-      const { backoffs } = reduceObservation(START, look(group(1), 1, START_MS, [failure(detail)]), policy);
-      expect([...backoffs.values()]).toMatchObject([{ kind: detail.kind, cause: 'AllocationFailed', message: expect.any(String) }]);
-    }
-  });
-
-  it('a weaker signal later does not shorten it', () => {
-    const quota: ErrorKind = { kind: 'quota', quota: 'cores' };
-    const first = reduceObservation(START, look(group(1), 1, START_MS, [failure(quota)]), policy);
-    const again = after(NO_STOCK, {}, first, START_MS + MINUTE);
-    expect(again).toHaveLength(1);
-    expect(again[0]).toMatchObject({ untilMs: START_MS + 10 * MINUTE, sinceMs: START_MS });
-  });
-
-  it('is remembered until there was time for a try', () => {
-    const first = reduceObservation(START, look(group(1), 1, START_MS, [failure(NO_STOCK)]), policy);
-    expect(seen(first, 1, 1, START_MS + 20 * MINUTE - 1).stockouts).toHaveLength(1);
-    expect(seen(first, 1, 1, START_MS + 20 * MINUTE).stockouts).toEqual([]);
-  });
-});
-
 describe('increases in flight', () => {
   const asked = reduceIncrease(seen(START, 1, 1), grow(1, 6), START_MS, policy);
 

@@ -57,6 +57,14 @@ describe('what a failed increase teaches', () => {
     ],
     ['sold out, of a family that is not known: the size', NO_STOCK, {}, 5, { vmSize: D4, priority: 'Regular' }],
     ['sold out in the one zone of a group', NO_STOCK, { zones: ['we-1'] }, 5, { vmSize: D4, zone: 'we-1', priority: 'Regular' }],
+    ['sold out in a group of two zones: the size', NO_STOCK, { zones: ['we-1', 'we-2'] }, 5, { vmSize: D4, priority: 'Regular' }],
+    [
+      'sold out in a zone that the error names',
+      { kind: 'out-of-capacity', scope: { zone: 'we-2' } },
+      { zones: ['we-1', 'we-2'] },
+      5,
+      { vmSize: D4, zone: 'we-2', priority: 'Regular' },
+    ],
     ['sold out as Spot', NO_STOCK, { priority: 'Spot' }, 5, { vmSize: D4, priority: 'Spot' }],
     [
       'not on offer: that size alone, and for longer',
@@ -97,10 +105,9 @@ describe('what a failed increase teaches', () => {
     ['no answer: the group alone', { kind: 'unavailable', effect: 'unknown' }, {}, undefined, undefined],
   ])('%s', (_, detail, part, minutes, scope) => {
     const state = after(detail, group('a', part));
-    expect(state.backoffs.has(nodeGroupId('a'))).toBe(true);
-    expect(state.stockouts.map(({ scope: of, untilMs }) => [of, (untilMs - START_MS) / MINUTE])).toEqual(
-      scope === undefined ? [] : [[scope, minutes]],
-    );
+    expect(state.backoffs.get(nodeGroupId('a'))).toMatchObject({ kind: detail.kind, cause: 'Code', message: 'no' });
+    const untilMs = START_MS + (minutes ?? 0) * MINUTE;
+    expect(state.stockouts).toEqual(scope === undefined ? [] : [{ scope, code: 'Code', sinceMs: START_MS, untilMs }]);
   });
 
   it('a weaker signal afterwards neither shortens it nor narrows it', () => {
@@ -110,6 +117,22 @@ describe('what a failed increase teaches', () => {
       [FAMILY, START_MS + 5 * MINUTE],
       [undefined, START_MS + 1 + 10 * MINUTE],
     ]);
+  });
+});
+
+describe('a lack that is remembered', () => {
+  it('is not shortened by a weaker signal later', () => {
+    const first = after({ kind: 'quota', quota: 'q' }, group('a'));
+    const [again, ...others] = after(NO_STOCK, group('a'), first, START_MS + MINUTE).stockouts;
+    expect([again?.sinceMs, again?.untilMs, others]).toEqual([START_MS, START_MS + 10 * MINUTE, []]);
+  });
+
+  it.each([
+    [20 * MINUTE - 1, 1],
+    [20 * MINUTE, 0],
+  ])('is kept until there was time for a try: after %i ms %i', (afterMs, kept) => {
+    const look = anObservation([group('a')], aCluster(), { nowMs: START_MS + afterMs });
+    expect(reduceObservation(after(NO_STOCK, group('a')), look, fullPolicy()).stockouts).toHaveLength(kept);
   });
 });
 
