@@ -2,12 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { nodeGroupId } from '../../../src/domain/ids.ts';
 import { aBudget, aNode, aPod, keyOf, START_MS } from '../../support/builders.ts';
 import { aPolicy } from '../../support/policy.ts';
-import { nodes, names, closed, slots, removed, pod, keptReasons, MINUTE, plan, pool, sinceMinutes } from './world.ts';
+import { nodes, names, closed, slots, removed, pod, keptReasons, MINUTE, plan, pool, sinceMinutes, idle } from './world.ts';
 
 describe('budgets', () => {
   it('12 empty nodes, parallelism 10: 10', () => {
-    const all = names(12);
-    const result = plan({ groups: [pool('p', 12)], nodes: nodes(...all), state: { unneededSince: sinceMinutes(30, all) } });
+    const result = plan(idle([pool('p', 12)]));
     expect(result.removals).toHaveLength(10);
     expect(Object.values(keptReasons(result))).toEqual(['RemovalBudgetSpent', 'RemovalBudgetSpent']);
   });
@@ -26,13 +25,8 @@ describe('budgets', () => {
   });
 
   it('target 5, minimum 3, one removal under way: one more', () => {
-    const all = names(5);
     const deleting = new Map([['p-0', { group: nodeGroupId('p'), instance: keyOf('p-0'), sinceMs: START_MS, sentAtMs: undefined }]]);
-    const result = plan({
-      groups: [pool('p', 5, { minSize: 3 })],
-      nodes: nodes(...all),
-      state: { unneededSince: sinceMinutes(30, all), deleting },
-    });
+    const result = plan(idle([pool('p', 5, { minSize: 3 })], 30, { deleting }));
     expect(removed(result)).toEqual(['p-1']);
     expect(keptReasons(result)).toMatchObject({ 'p-0': 'CurrentlyBeingDeleted', 'p-2': 'NodeGroupMinSizeReached' });
   });
@@ -54,21 +48,14 @@ describe('budgets', () => {
 
   it('removes nothing from a group whose size is not confirmed, and keeps its timers', () => {
     const target = { known: true, value: 2, version: '"1"', confirmed: false, observedAtMs: START_MS } as const;
-    const result = plan({
-      groups: [pool('p', 2, { target })],
-      nodes: nodes('p-0', 'p-1'),
-      state: { unneededSince: sinceMinutes(30, names(2)) },
-    });
+    const result = plan(idle([pool('p', 2, { target })]));
     expect(keptReasons(result)).toEqual({ 'p-0': 'GroupUnconfirmed', 'p-1': 'GroupUnconfirmed' });
     expect(result.unneeded.size).toBe(2);
   });
 
   it('keeps the cap on removals per window', () => {
-    const all = names(5);
     const result = plan({
-      groups: [pool('p', 5)],
-      nodes: nodes(...all),
-      state: { unneededSince: sinceMinutes(30, all), removals: [START_MS - 11 * MINUTE, START_MS - MINUTE] },
+      ...idle([pool('p', 5)], 30, { removals: [START_MS - 11 * MINUTE, START_MS - MINUTE] }),
       policy: aPolicy({ scaleDown: { maxRemovalsPerWindow: 3 } }),
     });
     expect(result.removals).toHaveLength(2);
@@ -110,7 +97,7 @@ describe('budgets', () => {
 
   it('a node with an on-completion pod is unneeded but waits', () => {
     const pods = [aPod({ nodeName: 'p-0', safeToEvict: 'on-completion' })];
-    const result = plan({ groups: [pool('p', 2)], nodes: nodes('p-0', 'p-1'), pods, state: { unneededSince: sinceMinutes(30, names(2)) } });
+    const result = plan({ ...idle([pool('p', 2)]), pods });
     expect(keptReasons(result)['p-0']).toBe('BlockedByOnCompletionPod');
     expect(removed(result)).toEqual(['p-1']);
   });
@@ -193,8 +180,7 @@ describe('budgets', () => {
 });
 
 describe('limits of the whole cluster', () => {
-  const all = names(4);
-  const world = { groups: [pool('p', 4)], nodes: nodes(...all), state: { unneededSince: sinceMinutes(30, all) } };
+  const world = idle([pool('p', 4)]);
 
   it.each([
     { name: 'no minimum', rules: {}, left: 0 },

@@ -6,7 +6,7 @@ import { failIncrease } from '../../../src/planning/state/closures.ts';
 import { createScoring } from '../../../src/planning/scale-up/packing/option-score.ts';
 import { aCluster, aPod, resourceNames, START_MS, type PodOptions } from '../../support/builders.ts';
 import { aPolicy } from '../../support/policy.ts';
-import { keptReasons, MINUTE, names, nodes, plan, pool, removed, sinceMinutes } from './world.ts';
+import { keptReasons, MINUTE, nodes, plan, pool, removed, sinceMinutes, idle } from './world.ts';
 import { aState } from '../../support/state.ts';
 
 const withOptions = (id: string, size: number, options: StatedOptions) => pool(id, size, { options });
@@ -19,42 +19,31 @@ describe("a group's own cooldown", () => {
     ['after a failed removal', { delayAfterFailureMs: 60 * MINUTE }, { scaleDownFailureMs: START_MS - 59 * MINUTE }, true],
     ['without an event', { delayAfterAddMs: 30 * MINUTE }, {}, false],
   ])('%s', (_what, options, times, rests) => {
-    const result = plan({
-      groups: [withOptions('p', 1, options), pool('q', 1)],
-      nodes: nodes('p-0', 'q-0'),
-      state: {
-        unneededSince: sinceMinutes(90, ['p-0', 'q-0']),
+    const result = plan(
+      idle([withOptions('p', 1, options), pool('q', 1)], 90, {
         groupTimes: new Map(['p', 'q'].map((id) => [nodeGroupId(id), times] as const)),
-      },
-    });
+      }),
+    );
     expect(removed(result)).toEqual(rests ? ['q-0'] : ['p-0', 'q-0']);
     expect(keptReasons(result)).toEqual(rests ? { 'p-0': 'GroupCoolingDown' } : {});
   });
 
   it('after a failure of its own counts without an option of its own, and leaves the others alone', () => {
-    const result = plan({
-      groups: [pool('p', 1), pool('q', 1)],
-      nodes: nodes('p-0', 'q-0'),
-      state: {
-        unneededSince: sinceMinutes(90, ['p-0', 'q-0']),
-        groupTimes: new Map([[nodeGroupId('p'), { scaleDownFailureMs: START_MS - 2 * MINUTE }]]),
-      },
-    });
+    const result = plan(
+      idle([pool('p', 1), pool('q', 1)], 90, { groupTimes: new Map([[nodeGroupId('p'), { scaleDownFailureMs: START_MS - 2 * MINUTE }]]) }),
+    );
     expect([removed(result), keptReasons(result)]).toEqual([['q-0'], { 'p-0': 'GroupCoolingDown' }]);
   });
 
   it('replaces a delay that applies per group, also by a shorter one', () => {
     const times = { scaleUpMs: START_MS - 5 * MINUTE };
     const result = plan({
-      groups: [withOptions('p', 1, { delayAfterAddMs: MINUTE }), pool('q', 1)],
-      nodes: nodes('p-0', 'q-0'),
-      state: {
-        unneededSince: sinceMinutes(90, ['p-0', 'q-0']),
+      ...idle([withOptions('p', 1, { delayAfterAddMs: MINUTE }), pool('q', 1)], 90, {
         groupTimes: new Map([
           [nodeGroupId('p'), times],
           [nodeGroupId('q'), times],
         ]),
-      },
+      }),
       policy: aPolicy({ scaleDown: { delaysPerGroup: true } }),
     });
     expect(removed(result)).toEqual(['p-0']);
@@ -68,12 +57,7 @@ describe("a group's own limit of removals at once", () => {
     [undefined, 4],
   ])('%s', (maxParallelRemovals, expected) => {
     const options = maxParallelRemovals === undefined ? {} : { maxParallelRemovals };
-    const all = [...names(4), 'q-0'];
-    const result = plan({
-      groups: [withOptions('p', 4, options), pool('q', 1)],
-      nodes: nodes(...all),
-      state: { unneededSince: sinceMinutes(90, all) },
-    });
+    const result = plan(idle([withOptions('p', 4, options), pool('q', 1)], 90));
     expect(removed(result).filter((name) => name.startsWith('p-'))).toHaveLength(expected);
     expect(removed(result)).toContain('q-0');
     if (expected < 4)
@@ -84,15 +68,10 @@ describe("a group's own limit of removals at once", () => {
   });
 
   it('counts removals in progress', () => {
-    const all = names(3);
     const deleting = new Map([
       ['p-0', { group: nodeGroupId('p'), instance: 'i' as never, sinceMs: START_MS - MINUTE, sentAtMs: undefined }],
     ]);
-    const result = plan({
-      groups: [{ ...withOptions('p', 3, { maxParallelRemovals: 1 }), instances: undefined }],
-      nodes: nodes(...all),
-      state: { unneededSince: sinceMinutes(90, all), deleting },
-    });
+    const result = plan(idle([{ ...withOptions('p', 3, { maxParallelRemovals: 1 }), instances: undefined }], 90, { deleting }));
     expect(removed(result)).toEqual([]);
   });
 });
@@ -121,11 +100,7 @@ describe("a group's own rules about pods that block", () => {
 
   it('the removal carries the drain settings of its group, and no others', () => {
     const options = { evictionRetryMs: 30_000, maxParallelRemovals: 5 };
-    const result = plan({
-      groups: [withOptions('p', 1, options), pool('q', 1)],
-      nodes: nodes('p-0', 'q-0'),
-      state: { unneededSince: sinceMinutes(90, ['p-0', 'q-0']) },
-    });
+    const result = plan(idle([withOptions('p', 1, options), pool('q', 1)], 90));
     expect(result.removals.map(({ drain }) => drain)).toEqual([{ evictionRetryMs: 30_000 }, undefined]);
   });
 });

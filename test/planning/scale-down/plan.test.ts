@@ -3,7 +3,7 @@ import { nodeGroupId } from '../../../src/domain/ids.ts';
 import { unneededLimit } from '../../../src/planning/scale-down/unneeded.ts';
 import { aNode, aPod, keyOf, START_MS } from '../../support/builders.ts';
 import { aPolicy } from '../../support/policy.ts';
-import { nodes, names, closed, slots, removed, pod, keptReasons, MINUTE, plan, pool, sinceMinutes } from './world.ts';
+import { nodes, names, closed, slots, removed, pod, keptReasons, MINUTE, plan, pool, sinceMinutes, idle } from './world.ts';
 
 describe('timers', () => {
   const base = { groups: [pool('p', 2)], nodes: nodes('p-0', 'p-1') };
@@ -72,14 +72,11 @@ describe('timers', () => {
     { name: 'it shrank, and that needs no rest', times: { scaleDownMs: START_MS - 1 }, rests: false },
   ])('$name; with delays per group the others go on', ({ times, rests }) => {
     const result = plan({
-      groups: [pool('p', 1), pool('q', 1)],
-      nodes: nodes('p-0', 'q-0'),
-      state: {
-        unneededSince: sinceMinutes(30, ['p-0', 'q-0']),
+      ...idle([pool('p', 1), pool('q', 1)], 30, {
         // For all groups alike it would be too early.
         lastScaleUpMs: START_MS - MINUTE,
         groupTimes: new Map([[nodeGroupId('p'), times]]),
-      },
+      }),
       policy: aPolicy({ scaleDown: { delaysPerGroup: true } }),
     });
     expect(removed(result)).toEqual(rests ? ['q-0'] : ['p-0', 'q-0']);
@@ -97,7 +94,7 @@ describe('timers', () => {
 
 describe('simulation', () => {
   it('an empty node can go', () => {
-    const result = plan({ groups: [pool('p', 1)], nodes: nodes('p-0'), state: { unneededSince: sinceMinutes(30, ['p-0']) } });
+    const result = plan(idle([pool('p', 1)]));
     expect(result.removals).toMatchObject([{ node: 'p-0', cause: 'empty', pods: [] }]);
   });
 

@@ -91,3 +91,8 @@ export const slots = (count: number) => names(count, 'q').map((name) => aNode({ 
 export const removed = (result: ReturnType<typeof plan>) => result.removals.map((removal) => removal.node);
 /** A pod of 1 GiB on a node. */
 export const pod = (nodeName: string, cpu = '1', name = `${nodeName}-${cpu}`) => aPod({ name, nodeName, cpu, memory: '1Gi' });
+/** These groups with all their nodes, which are unneeded for this many minutes. */
+export function idle(groups: readonly NodeGroup[], minutes = 30, state: Partial<LoopState> = {}) {
+  const all = groups.flatMap(({ id, target }) => names(target.known ? target.value : 0, id));
+  return { groups, nodes: nodes(...all), state: { unneededSince: sinceMinutes(minutes, all), ...state } };
+}
