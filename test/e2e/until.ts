@@ -2,7 +2,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Patience } from '../../world/lab/patience.ts';
 
-const ASK_EVERY_MS = 150;
+const ASK_EVERY_MS = 500;
+/** What must never be so is looked for more often. */
+const LOOK_EVERY_MS = 150;
 
 /**
  * Asks until the answer is neither undefined nor false, and returns it. An error counts as "not yet". Rejects after
@@ -40,6 +42,6 @@ export async function always(what: string, ask: () => Promise<boolean> | boolean
   while (Date.now() < end) {
     const so = await Promise.resolve(ask()).catch(() => undefined);
     if (so === false) throw new Error(`no longer so: ${what}`);
-    await pause(ASK_EVERY_MS);
+    await pause(LOOK_EVERY_MS);
   }
 }
