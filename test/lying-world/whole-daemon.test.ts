@@ -225,7 +225,7 @@ describe('the whole daemon', () => {
     const { pathGlob, times, effect, minutes, nodes = 2, recovery = 10, grows, holds } = row;
     const pools = [aPool({ name: 'good', count: 2, max: 5 }), aPool({ name: 'lied', count: nodes })];
     const lines: string[] = [];
-    const flags = ['--scale-down-unneeded-time=2m', '--scale-down-delay-after-add=30s'];
+    const flags = ['--scale-down-unneeded-time=2m', '--scale-down-delay-after-add=30s', '--scan-interval=30s'];
     const world = await startedWorld({ spec: worldOf(pools), flags, onLog: (line) => void lines.push(line), reportsKept: 5 });
     const { cluster, arm } = world.world;
     cluster.apply(onPool('kept', 'lied', nodes, '2500m'));

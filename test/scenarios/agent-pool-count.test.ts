@@ -4,7 +4,7 @@ import { startedWorld, type VirtualRun } from '../support/virtual-world.ts';
 import { aPool, bound, capacity, deployment, MINUTE, SECOND, worldOf } from './support.ts';
 
 /** These scenarios last for hours, and no time in them is shorter than a minute. Waiting pods start a loop at once all the same. */
-const FLAGS = ['--scan-interval=30s'];
+const FLAGS = ['--scan-interval=1m'];
 const SYNC = { AZURE_SYNC_AGENT_POOL_COUNT: 'true' };
 const POOL = aPool({ name: 'general', count: 1, min: 1, max: 20 });
 

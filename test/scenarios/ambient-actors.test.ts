@@ -10,7 +10,7 @@ describe('a world that does not stand still', () => {
       aPool({ name: 'spot', max: 6, priority: 'Spot', evictionPolicy: 'Delete' }),
       aPool({ name: 'keep', max: 6, priority: 'Spot', evictionPolicy: 'Deallocate' }),
     ];
-    const flags = ['--scale-down-unneeded-time=2m', '--scale-down-delay-after-add=1m', '--expander=least-waste'];
+    const flags = ['--scale-down-unneeded-time=2m', '--scale-down-delay-after-add=1m', '--expander=least-waste', '--scan-interval=30s'];
     const world = await startedWorld({ spec: worldOf(pools), flags, knobs: { listStalenessMs: 10_000 } });
     const { arm, cluster } = world.world;
     const tolerations = [{ key: 'kubernetes.azure.com/scalesetpriority', operator: 'Exists' }];

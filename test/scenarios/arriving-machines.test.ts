@@ -12,7 +12,7 @@ const web = (replicas: number, cpu = '3') => deployment({ name: 'web', replicas,
 function start(pools: readonly PoolSpec[], flags: readonly string[] = []): Promise<VirtualRun> {
   return startedWorld({
     spec: worldOf(pools),
-    flags: ['--scale-down-unneeded-time=2m', '--scale-down-delay-after-add=1m', ...flags],
+    flags: ['--scale-down-unneeded-time=2m', '--scale-down-delay-after-add=1m', '--scan-interval=30s', ...flags],
   });
 }
 
@@ -100,7 +100,7 @@ describe('a machine that never becomes a node', () => {
       aPool({ name: late, count: 0, labels: { app }, tags: { [PROVISION_TAG]: app === 'web-54' ? '15m' : '40m' } }),
       aPool({ name: spare, count: 0, vmSize: 'Standard_E4s_v5', labels: { app } }),
     ]);
-    const world = await start(pools, ['--scan-interval=30s']);
+    const world = await start(pools);
     for (const { number, late, app } of rows) {
       world.world.arm.control.addCatalogued({ number, id: late, match: { pool: late } });
       world.world.cluster.apply(deployment({ name: app, replicas: 2, cpu: '3', spec: { nodeSelector: { app } } }));
@@ -117,7 +117,7 @@ describe('a pool with an instance that has no node and keeps its place', () => {
   const failures = (world: VirtualRun) =>
     ['ScaleUpTimedOut', 'FailedToScaleUpGroup', 'ScaleUpFailed'].flatMap((reason) => events(world, reason));
   const SPOT = { key: 'kubernetes.azure.com/scalesetpriority', operator: 'Exists', effect: 'NoSchedule' };
-  const FLAGS = ['--max-node-provision-time=5m', '--scale-down-enabled=false', '--scan-interval=20s'];
+  const FLAGS = ['--max-node-provision-time=5m', '--scale-down-enabled=false'];
   const KINDS = ['vmss-uniform', 'vmss-flexible'] as const;
   const web = (kind: string, replicas: number) =>
     deployment({ name: kind, replicas, cpu: '3', spec: { tolerations: [SPOT], nodeSelector: { agentpool: NAMES[kind] } } });
@@ -188,7 +188,7 @@ describe('another writer resizes a pool', () => {
       { row: 'fewer nodes', pool: 'bbb', delta: -1, size: 1 },
     ];
     const pools = rows.map(({ pool }) => aPool({ name: pool, count: 2 }));
-    const world = await start(pools, ['--scale-down-enabled=false', '--scan-interval=20s']);
+    const world = await start(pools, ['--scale-down-enabled=false']);
     await world.advance(MINUTE);
     for (const { pool, delta } of rows) world.world.arm.control.raise({ foreignScale: { pool, delta } });
     const known = (pool: string) => statusOf(world, pool)?.health.cloudProviderTarget;

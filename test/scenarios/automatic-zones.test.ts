@@ -22,7 +22,7 @@ const POOLS = (['vmss-uniform', 'vmss-flexible', 'vms-pool'] as const).flatMap((
 );
 
 it('in pools whose zones Azure chooses, a pod that needs the third zone gets a node, and pods that spread over zones run', async () => {
-  const world = await startedWorld({ spec: worldOf(POOLS) });
+  const world = await startedWorld({ spec: worldOf(POOLS), flags: ['--scan-interval=30s'] });
   for (const { name } of POOLS) {
     const pool = { agentpool: name };
     const labels = { matchLabels: { app: `${name}-spread` } };

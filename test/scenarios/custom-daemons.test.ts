@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { startedWorld, type VirtualRun } from '../support/virtual-world.ts';
 import { aPool, bound, capacity, deployment, MINUTE, SECOND, worldOf } from './support.ts';
 
-const FLAGS = ['--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=1m'];
+const FLAGS = ['--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=1m', '--scan-interval=30s'];
 const KRUISE = { apiVersion: 'apps.kruise.io/v1alpha1', kind: 'DaemonSet', name: 'agent', uid: 'kruise-agent', controller: true };
 const ANNOTATION = { 'cluster-autoscaler.kubernetes.io/daemonset-pod': 'true' };
 

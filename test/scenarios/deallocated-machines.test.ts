@@ -6,7 +6,7 @@ import { runCommand } from '../support/run-command.ts';
 import { startedWorld, type VirtualRun } from '../support/virtual-world.ts';
 import { aPool, bound, capacity, deployment, events, MINUTE, pending, worldOf } from './support.ts';
 
-const FLAGS = ['--scale-down-unneeded-time=3m', '--scale-down-delay-after-add=1m', '--scan-interval=20s', '--scale-down-unready-time=5m'];
+const FLAGS = ['--scale-down-unneeded-time=3m', '--scale-down-delay-after-add=1m', '--scan-interval=1m', '--scale-down-unready-time=5m'];
 const ON = { AZURE_DEALLOCATE: 'true' };
 const poolOf = (machineStops: MachineStops) =>
   aPool({ name: 'general', kind: 'vms-pool', count: 1, min: 1, max: 6, scaleDownMode: 'Deallocate', machineStops });

@@ -8,7 +8,7 @@ import { configFile } from '../support/temporary-folder.ts';
 import { startedWorld, type VirtualRun } from '../support/virtual-world.ts';
 import { aPool, bound, capacity, deployment, events, MINUTE, pending, worldOf } from './support.ts';
 
-const FLAGS = ['--scale-down-unneeded-time=3m', '--scale-down-delay-after-add=1m', '--scan-interval=20s', '--scale-down-unready-time=5m'];
+const FLAGS = ['--scale-down-unneeded-time=3m', '--scale-down-delay-after-add=1m', '--scan-interval=1m', '--scale-down-unready-time=5m'];
 const LEASE = [
   '--leader-elect=true',
   '--leader-elect-lease-duration=15s',

@@ -31,7 +31,7 @@ it('a group gets all of its nodes at once or none, and a running one keeps its p
       aPool({ name: 'short', count: 0, max: 3, ...only('short') }),
       aPool({ name: 'runs', count: 3, max: 3, ...only('runs') }),
     ]),
-    flags: ['--scale-down-unneeded-time=2m', '--scale-down-delay-after-add=1m'],
+    flags: ['--scale-down-unneeded-time=2m', '--scale-down-delay-after-add=1m', '--scan-interval=30s'],
   });
   const { cluster } = world.world;
   cluster.apply(POD_GROUP_DEFINITION);
@@ -81,7 +81,12 @@ it('what Azure cannot give of a group comes from another pool, and a group that 
       ],
       { stock: { [`${first}/0`]: 3, [`${none}/0`]: 2 } },
     ),
-    flags: ['--scale-down-unneeded-time=2m', '--scale-down-delay-after-add=1m', '--initial-node-group-backoff-duration=30m'],
+    flags: [
+      '--scale-down-unneeded-time=2m',
+      '--scale-down-delay-after-add=1m',
+      '--initial-node-group-backoff-duration=30m',
+      '--scan-interval=30s',
+    ],
   });
   const { cluster } = world.world;
   cluster.apply(POD_GROUP_DEFINITION);

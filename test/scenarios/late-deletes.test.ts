@@ -2,7 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { startedWorld, type VirtualRun } from '../support/virtual-world.ts';
 import { aPool, bound, capacity, deployment, events, MINUTE, worldOf } from './support.ts';
 
-const FLAGS = ['--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=30s', '--scale-down-delay-after-failure=1m'];
+const FLAGS = [
+  '--scale-down-unneeded-time=1m',
+  '--scale-down-delay-after-add=30s',
+  '--scale-down-delay-after-failure=1m',
+  '--scan-interval=30s',
+];
 
 function machines(world: VirtualRun): readonly { readonly hostName: string; readonly provisioningState: string }[] {
   const state = world.world.arm.control.state();

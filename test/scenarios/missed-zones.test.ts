@@ -10,7 +10,7 @@ const POOL = aPool({ name: 'general', count: 0, zones: ['1', '2', '3'], max: 30 
 
 /** Azure's balance of zones is best effort (azure-wire 12.5): a zone without capacity gets no node, and the others get more. */
 function start(stock: Readonly<Record<string, number>>, pools: readonly PoolSpec[] = [POOL]): Promise<VirtualRun> {
-  return startedWorld({ spec: worldOf(pools, { stock }), flags: ['--scan-interval=20s'], knobs: { zonesFallBack: true } });
+  return startedWorld({ spec: worldOf(pools, { stock }), flags: ['--scan-interval=1m'], knobs: { zonesFallBack: true } });
 }
 
 function addPods(world: VirtualRun, zone: string, replicas = 1): void {

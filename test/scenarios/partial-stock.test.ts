@@ -17,7 +17,7 @@ async function start(refusedAfter: number, pool = {}): Promise<VirtualRun> {
         stock: { [`${SIZE}/0`]: 1 },
       },
     ),
-    flags: ['--scale-down-enabled=false', '--expander=least-waste'],
+    flags: ['--scale-down-enabled=false', '--expander=least-waste', '--scan-interval=30s'],
     // The looks at instances begin with the answer.
     knobs: { allocationRefused: fixed(refusedMs), instanceVisible: fixed(3 * SECOND), aksAnswerLatency: fixed(0) },
   });
@@ -81,7 +81,7 @@ describe('partial stock', () => {
     const pools = [aPool({ name: 'short', vmSize: SIZE, count: 0 }), aPool({ name: 'other', vmSize: 'Standard_E4s_v5', count: 0 })];
     const world = await startedWorld({
       spec: worldOf(pools, { stock: { [`${SIZE}/0`]: 4 } }),
-      flags: ['--scale-down-enabled=false', '--expander=least-waste'],
+      flags: ['--scale-down-enabled=false', '--expander=least-waste', '--scan-interval=30s'],
       knobs: { allocationRefused, instanceVisible },
     });
     world.world.cluster.apply(deployment({ name: 'web', replicas: 8, cpu: '3' }));

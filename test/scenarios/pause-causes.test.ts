@@ -6,7 +6,7 @@ import { configFile } from '../support/temporary-folder.ts';
 import { startedWorld, type VirtualRun } from '../support/virtual-world.ts';
 import { aPool, capacity, deployment, MINUTE, worldOf } from './support.ts';
 
-const FLAGS = ['--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=10s', '--scan-interval=20s', '--max-node-provision-time=5m'];
+const FLAGS = ['--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=10s', '--scan-interval=1m', '--max-node-provision-time=5m'];
 const KEEPS = '--scale-down-enabled=false';
 const SIZE = 'Standard_E4s_v5';
 

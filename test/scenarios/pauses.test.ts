@@ -4,7 +4,7 @@ import type { ObjectDraft } from '../../world/simulator/cluster/store/objects.ts
 import { startedWorld, type VirtualRun, type VirtualRunOptions } from '../support/virtual-world.ts';
 import { aPool, bound, capacity, deployment, events, MINUTE, SECOND, worldOf } from './support.ts';
 
-const FLAGS = ['--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=10s', '--scan-interval=20s'];
+const FLAGS = ['--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=10s', '--scan-interval=30s'];
 const HOUR = 60 * MINUTE;
 
 const configMap = (data: Readonly<Record<string, string>>): ObjectDraft => ({

@@ -13,7 +13,7 @@ function repackFile(repack: string): string {
   return configFile(`scaleUp: { prices: { ${prices} } }\nrepack: { confirmAfter: 2m, searchEvery: 1m, minPodAge: 10m, ${repack} }\n`);
 }
 
-const FLAGS = ['--scale-down-unneeded-time=3m', '--scale-down-delay-after-add=1m', '--scan-interval=20s'];
+const FLAGS = ['--scale-down-unneeded-time=3m', '--scale-down-delay-after-add=1m', '--scan-interval=1m'];
 
 async function worldWith(stock: Readonly<Record<string, number>> = {}): Promise<VirtualRun> {
   const run = await startedWorld({

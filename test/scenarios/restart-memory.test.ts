@@ -193,7 +193,8 @@ describe('the cooldown of removals', () => {
     ['an increase that brought a node starts it', {}, true],
   ])('%s', async (_name, stock, starts) => {
     const pools = [aPool({ name: 'idle', count: 2, min: 1 }), aPool({ name: 'rare', vmSize: RARE, count: 0 })];
-    const world = await start(worldOf(pools, { stock }), ['--scale-down-delay-after-add=20m', '--scale-down-unneeded-time=5m']);
+    const flags = ['--scale-down-delay-after-add=20m', '--scale-down-unneeded-time=5m', '--scan-interval=30s'];
+    const world = await start(worldOf(pools, { stock }), flags);
     await world.advance(2 * MINUTE);
     world.world.cluster.apply(deployment({ name: 'wide', replicas: 1, cpu: '6' }));
     await world.advance(12 * MINUTE);

@@ -3,7 +3,7 @@ import { startedWorld, type VirtualRun } from '../support/virtual-world.ts';
 import { aPool, bound, budget, capacity, deployment, MINUTE, SECOND, worldOf } from './support.ts';
 
 /** Short timers, so that a scenario tells its story in minutes. */
-const FLAGS = ['--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=30s'];
+const FLAGS = ['--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=30s', '--scan-interval=20s'];
 
 function taints(world: VirtualRun): readonly string[] {
   return world.world.cluster.store.nodes().flatMap((node) => (node.spec.taints ?? []).map((taint) => `${node.metadata.name} ${taint.key}`));

@@ -12,7 +12,7 @@ async function start(
   pools: readonly PoolSpec[] = [GENERAL],
   change: Partial<WorldSpec> = {},
 ): Promise<VirtualRun> {
-  return startedWorld({ spec: worldOf(pools, change), flags: ['--scale-down-enabled=false', ...flags] });
+  return startedWorld({ spec: worldOf(pools, change), flags: ['--scale-down-enabled=false', '--scan-interval=30s', ...flags] });
 }
 
 const puts = (world: VirtualRun) => world.writes().filter(({ method }) => method === 'PUT');
@@ -176,7 +176,7 @@ describe('a group that failed', () => {
 
 describe('the loop', () => {
   it('runs at the interval that is asked for while nothing happens', async () => {
-    const world = await start(['--scan-interval=30s'], [aPool({ name: 'general', count: 1, min: 1 })]);
+    const world = await start([], [aPool({ name: 'general', count: 1, min: 1 })]);
     await world.advance(30 * SECOND);
     const before = world.reports.length;
     await world.advance(2 * MINUTE);

@@ -164,7 +164,7 @@ describe('out of stock', () => {
 
 describe('pods of a group that kube-scheduler places as a whole', () => {
   const workloadRef = { name: 'train', podGroup: 'workers' };
-  const FLAGS = ['--scale-down-unneeded-time=2m', '--scale-down-delay-after-add=1m'];
+  const FLAGS = ['--scale-down-unneeded-time=2m', '--scale-down-delay-after-add=1m', '--scan-interval=30s'];
 
   it('get nodes like ordinary pods, once, and each of them says so once', async () => {
     const world = await startedWorld({ spec: worldOf([aPool({ name: 'general', count: 0 })]), flags: FLAGS });

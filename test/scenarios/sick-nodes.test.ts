@@ -28,7 +28,7 @@ const nodesOf = (run: VirtualRun, pool: string) =>
 async function worldWithPools(pools: readonly string[]): Promise<VirtualRun> {
   const run = await startedWorld({
     spec: worldOf(pools.map((name) => aPool({ name, count: 3, min: 3, max: 6, ...(name === 'one' ? { tags: SICK_TAG } : {}) }))),
-    flags: ['--scale-down-delay-after-add=1m', '--scan-interval=20s', `--config=${sickNodesFile()}`],
+    flags: ['--scale-down-delay-after-add=1m', '--scan-interval=1m', `--config=${sickNodesFile()}`],
   });
   for (const name of pools) {
     const spec = { nodeSelector: { 'kubernetes.azure.com/agentpool': name } };

@@ -7,7 +7,7 @@ const ANSWER_MS = 8 * SECOND;
 const KNOBS = { aksAnswerLatency: { p50: ANSWER_MS, p95: ANSWER_MS } };
 const MIXED = aPool({ name: 'mixed', kind: 'vms-pool', count: 1, labels: { place: 'mixed' } });
 const GENERAL = aPool({ name: 'general', labels: { place: 'general' } });
-const FLAGS = ['--scale-down-enabled=false'];
+const FLAGS = ['--scale-down-enabled=false', '--scan-interval=30s'];
 
 const slowWorld = (env: Readonly<Record<string, string>> = {}, pools = [MIXED, GENERAL], quota = {}): Promise<VirtualRun> =>
   startedWorld({ spec: worldOf(pools, { quota }), knobs: KNOBS, flags: FLAGS, env });

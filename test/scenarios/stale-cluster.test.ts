@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { startedWorld } from '../support/virtual-world.ts';
 import { aPool, bound, capacity, deployment, MINUTE, pending, SECOND, worldOf } from './support.ts';
 
-const FLAGS = ['--scale-down-unneeded-time=4m', '--scale-down-delay-after-add=0s', '--expander=least-nodes'];
+const FLAGS = ['--scale-down-unneeded-time=4m', '--scale-down-delay-after-add=0s', '--expander=least-nodes', '--scan-interval=30s'];
 
 describe('a watch of the cluster that is silent', () => {
   it('removals end after three minutes, growth after ten, and both say why', async () => {

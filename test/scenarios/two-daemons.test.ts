@@ -4,7 +4,7 @@ import { TO_BE_DELETED_TAINT } from '../../src/domain/taints.ts';
 import { startedWorld, type VirtualRun } from '../support/virtual-world.ts';
 import { aPool, bound, deployment, MINUTE, SECOND, worldOf } from './support.ts';
 
-const FLAGS = ['--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=30s'];
+const FLAGS = ['--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=30s', '--scan-interval=30s'];
 /** How long Azure takes for the read of an instance that precedes its deletion. */
 const SLOW_MS = 20 * SECOND;
 

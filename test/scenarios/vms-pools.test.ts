@@ -5,7 +5,7 @@ import { aPool, bound, deployment, MINUTE, pending, worldOf } from './support.ts
 
 const SMALL = 'Standard_D4s_v5';
 const LARGE = 'Standard_D16s_v5';
-const FLAGS = ['--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=30s'];
+const FLAGS = ['--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=30s', '--scan-interval=30s'];
 const TWO_SIZES = aPool({ name: 'mixed', kind: 'vms-pool', vmSize: SMALL, count: 1, min: 0, max: 6, sizes: [{ vmSize: LARGE, count: 0 }] });
 
 function counts(world: VirtualRun, pool = 'mixed'): Readonly<Record<string, number>> {
