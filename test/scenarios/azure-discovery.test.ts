@@ -65,7 +65,7 @@ describe('discovery by tags', () => {
       const pool = aPool({ name: 'general', kind, count: 1, min: 1, max: 2 });
       const world = await startedWorld({
         spec: worldOf([pool]),
-        flags: ['--scan-interval=30s', '--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=30s'],
+        flags: ['--scan-interval=1m', '--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=30s'],
       });
       const size = (): number => world.world.arm.control.state().agentPools.find(({ name }) => name === 'general')?.size ?? Number.NaN;
       const grown = (): number => (kind === 'vms-pool' ? size() : capacity(world, 'general'));

@@ -103,7 +103,7 @@ describe.skipIf(!hasKubectl)('advice for nodes, followed with kubectl (skipped w
     const pools = BLOCKED.map(({ pool }) => aPool({ name: pool, min: pool === 'atmin' ? 1 : 0 }));
     const spec = worldOf([aPool({ name: 'roomy', vmSize: 'Standard_D32s_v5', min: 1 }), ...pools]);
     const flags = [
-      '--scan-interval=30s',
+      '--scan-interval=1m',
       '--scale-down-unneeded-time=15m',
       '--skip-nodes-with-local-storage=true',
       '--unremovable-node-recheck-timeout=10s',

@@ -7,7 +7,7 @@ import { aPool, capacity, deployment, events, MINUTE, worldOf } from './support.
 const spec: WorldSpec = worldOf([aPool({ name: 'general', count: 2, min: 0, max: 6 })]);
 const EAGER = ['--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=0s'];
 function start({ flags = EAGER, ...options }: Partial<VirtualRunOptions> = {}): Promise<VirtualRun> {
-  return startedWorld({ spec, ...options, flags: ['--scan-interval=30s', ...flags] });
+  return startedWorld({ spec, ...options, flags: ['--scan-interval=1m', ...flags] });
 }
 
 const statusOf = (world: VirtualRun): string =>

@@ -5,7 +5,7 @@ import { configFile } from '../support/temporary-folder.ts';
 import { startedWorld, type VirtualRun } from '../support/virtual-world.ts';
 import { aPool, bound, capacity, deployment, events, MINUTE, worldOf } from './support.ts';
 
-const FLAGS = ['--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=10s', '--scan-interval=30s'];
+const FLAGS = ['--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=10s', '--scan-interval=1m'];
 // The world begins at midnight.
 const RULES = `schedules:
   rules:
