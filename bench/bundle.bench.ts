@@ -13,7 +13,8 @@ import { smallWorld } from '../world/simulator/sample-worlds.ts';
 import { realSimClock } from '../world/simulator/base/sim-clock.ts';
 import { startWorld, type World } from '../world/simulator/world.ts';
 import { CLIENT, clientEnvironment, writeClientFiles } from '../world/lab/client-files.ts';
-import { bundleInto, cpuMs, imageEnvironment, memoryMb } from './daemon-bundle.ts';
+import { bundleInto } from '../test/support/bundle.ts';
+import { cpuMs, imageEnvironment, memoryMb } from './daemon-bundle.ts';
 import type { BenchRow } from './row.ts';
 
 const RUNS = 3;

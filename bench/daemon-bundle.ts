@@ -1,19 +1,10 @@
-/** The program as it ships, as a child process, and what Linux says of it. */
-import { execFileSync, type ChildProcess } from 'node:child_process';
+/** What the image and the chart give the program, and what Linux says of its process. */
+import type { ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parse } from 'yaml';
 
 const ROOT = resolve(import.meta.dirname, '..');
-
-/** Writes the bundle into a folder. `readable`: with the names of functions, for a profile. @returns the path of its main file. */
-export function bundleInto(dir: string, { readable = false } = {}): string {
-  const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: Record<string, string> };
-  const command = (scripts['bundle'] ?? '').replace('rm -rf dist && ', '').replaceAll('--outdir=dist', `--outdir=${dir}`);
-  const written = readable ? command.replace(' --minify', '') : command;
-  execFileSync('npx', ['--no-install', '-c', `${written} --log-level=error`], { cwd: ROOT });
-  return join(dir, 'main.mjs');
-}
 
 /** What the image sets. */
 export function imageEnvironment(): Record<string, string> {

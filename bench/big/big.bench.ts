@@ -7,7 +7,7 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { bundleInto } from '../daemon-bundle.ts';
+import { bundleInto } from '../../test/support/bundle.ts';
 import type { BenchRow } from '../row.ts';
 import { BigRows } from './big-report.ts';
 import { MANY_AT_ONCE, MeasuredDaemon } from './daemon-process.ts';

@@ -6,7 +6,7 @@ import { mkdirSync, mkdtempSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { bundleInto } from '../daemon-bundle.ts';
+import { bundleInto } from '../../test/support/bundle.ts';
 import type { BenchRow } from '../row.ts';
 import type { BigOptions } from './big.bench.ts';
 import { BigRows } from './big-report.ts';

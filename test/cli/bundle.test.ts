@@ -1,10 +1,10 @@
 /** The program as it ships: one folder of bundled code, run as a process of its own against a simulated cluster. */
-import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
-import { delimiter, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { smallWorld } from '../../world/simulator/sample-worlds.ts';
@@ -12,6 +12,7 @@ import { realSimClock } from '../../world/simulator/base/sim-clock.ts';
 import { startWorld, type World } from '../../world/simulator/world.ts';
 import { CLIENT, clientEnvironment, writeClientFiles } from '../../world/lab/client-files.ts';
 import { Patience } from '../../world/lab/patience.ts';
+import { bundleInto } from '../support/bundle.ts';
 
 const ROOT = resolve(import.meta.dirname, '..', '..');
 
@@ -46,16 +47,8 @@ function staticallyLoaded(names: readonly string[]): readonly string[] {
 
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'aks-autoscaler-bundle-'));
-  main = join(dir, 'dist', 'main.mjs');
-  const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
-    readonly scripts: Readonly<Record<string, string>>;
-  };
-  // The very command of `npm run bundle`, into a folder of the test's own.
-  const command = (scripts['bundle'] ?? '').replace('rm -rf dist && ', '').replaceAll('--outdir=dist', `--outdir=${join(dir, 'dist')}`);
-  expect(command).toContain(dir);
-  const path = `${join(ROOT, 'node_modules', '.bin')}${delimiter}${process.env['PATH'] ?? ''}`;
   const metafile = join(dir, 'meta.json');
-  execFileSync('sh', ['-c', `${command} --log-level=error --metafile=${metafile}`], { cwd: ROOT, env: { ...process.env, PATH: path } });
+  main = bundleInto(join(dir, 'dist'), { metafile });
   const meta = JSON.parse(readFileSync(metafile, 'utf8')) as Metafile;
   inputs = Object.keys(meta.inputs);
   outputs = meta.outputs;

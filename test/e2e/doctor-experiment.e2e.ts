@@ -7,10 +7,10 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { givenProgram } from './given.ts';
 import { CREDENTIALS, startWorld, type AzureRequest, type PoolSpec, type RunningWorld } from '../../world/simulator/entry/world-entry.ts';
 
 const ROOT = resolve(import.meta.dirname, '..', '..');
-const MAIN = join(ROOT, 'src', 'cli', 'main.ts');
 const PAGE = join(ROOT, 'docs', 'first-hour.md');
 /** The experiment looks every five seconds: by then, an operation of minutes is over. */
 const SPEED = 60;
@@ -59,7 +59,7 @@ class FirstHour {
     await world.writeFiles(join(dir, 'world'));
     mkdirSync(join(dir, 'bin'));
     const program = join(dir, 'bin', 'aks-autoscaler');
-    writeFileSync(program, `#!/bin/bash\nexec ${process.execPath} --disable-warning=ExperimentalWarning ${MAIN} "$@"\n`);
+    writeFileSync(program, `#!/bin/bash\nexec ${process.execPath} ${givenProgram()} "$@"\n`);
     chmodSync(program, 0o755);
     const { spec } = world;
     const env = {

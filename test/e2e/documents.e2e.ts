@@ -10,12 +10,11 @@ import { documentCommands, whyNotRun } from '../support/document-commands.ts';
 import { startPlaneForDaemon, E2eWorld } from './world.ts';
 import type { ControlPlane } from '../../world/simulator/real-control-plane/control-plane.ts';
 import type { Daemon } from './daemon.ts';
-import { givenBinaries } from './given.ts';
+import { givenBinaries, givenProgram } from './given.ts';
 import { until } from './until.ts';
 import { barePod } from './workloads.ts';
 
 const ROOT = resolve(import.meta.dirname, '..', '..');
-const MAIN = join(ROOT, 'src', 'cli', 'main.ts');
 const HELM = findHelm(process.env);
 const CURL = ['/usr/bin/curl', '/usr/local/bin/curl', '/bin/curl'].find((file) => existsSync(file));
 /** Commands that others need come first. */
@@ -33,10 +32,10 @@ function aProgram(name: string, text: string): void {
 }
 
 /** The program without a port to forward: it asks the daemon's address instead. */
-const OWN = `node=${process.execPath}; main=${MAIN}
+const OWN = `node=${process.execPath}; main=${givenProgram()}
 case "$*" in
-  explain*--cluster*|plan*|doctor*|pause*|resume*|--help) exec "$node" --disable-warning=ExperimentalWarning "$main" "$@" ;;
-  *) exec "$node" --disable-warning=ExperimentalWarning "$main" "$@" --url "$DAEMON" ;;
+  explain*--cluster*|plan*|doctor*|pause*|resume*|--help) exec "$node" "$main" "$@" ;;
+  *) exec "$node" "$main" "$@" --url "$DAEMON" ;;
 esac`;
 
 function installPrograms(): void {

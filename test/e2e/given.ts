@@ -6,12 +6,21 @@ import type { Binaries } from './binaries.ts';
 /** The minor version of Kubernetes, such as `1.36`. */
 export const MINOR_VARIABLE = 'AKS_AUTOSCALER_E2E_KUBERNETES';
 export const BINARIES_VARIABLE = 'AKS_AUTOSCALER_E2E_BINARIES';
+/** The main file of the program under test, bundled as it ships. */
+export const PROGRAM_VARIABLE = 'AKS_AUTOSCALER_E2E_PROGRAM';
 
 /** @throws Error when a test was started without `npm run test:e2e`. */
 export function givenBinaries(): Binaries {
   const text = process.env[BINARIES_VARIABLE];
   if (text === undefined) throw new Error('Run these tests with `npm run test:e2e`: it finds the control plane.');
   return JSON.parse(text) as Binaries;
+}
+
+/** @throws Error when a test was started without `npm run test:e2e`. */
+export function givenProgram(): string {
+  const file = process.env[PROGRAM_VARIABLE];
+  if (file === undefined) throw new Error('Run these tests with `npm run test:e2e`: it bundles the program.');
+  return file;
 }
 
 /** How a scenario starts its control plane: with the controllers that the scenarios need. */

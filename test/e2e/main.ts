@@ -11,7 +11,8 @@ import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { findAzureCli } from './azure-cli/find-azure-cli.ts';
 import { findBinaries, minorOf, usualMinor } from './binaries.ts';
-import { BINARIES_VARIABLE, MINOR_VARIABLE } from './given.ts';
+import { BINARIES_VARIABLE, MINOR_VARIABLE, PROGRAM_VARIABLE } from './given.ts';
+import { bundleInto } from '../support/bundle.ts';
 import { endGroup } from '../support/process-group.ts';
 
 const ROOT = resolve(import.meta.dirname, '..', '..');
@@ -43,7 +44,7 @@ async function main(argv: readonly string[]): Promise<number> {
   }
   const cli = wantsAzureCli(rest) ? findAzureCli(process.env, say) : undefined;
   if (cli?.kind === 'missing') say(`the cases of Azure's CLI are skipped: ${cli.reason}`);
-  const folder = mkdtempSync(join(tmpdir(), 'e2e-record-'));
+  const folder = mkdtempSync(join(tmpdir(), 'aks-autoscaler-e2e-run-'));
   const report = join(folder, 'report.json');
   const reporters = record ? ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`] : [];
   const env = {
@@ -51,6 +52,7 @@ async function main(argv: readonly string[]): Promise<number> {
     ...(cli?.kind === 'found' ? cli.variables : {}),
     [BINARIES_VARIABLE]: JSON.stringify(found.binaries),
     [MINOR_VARIABLE]: minor ?? usualMinor(),
+    [PROGRAM_VARIABLE]: bundleInto(join(folder, 'program')),
   };
   const code = await runTests([...reporters, ...rest], env);
   if (record && existsSync(report)) writeRecord(found.version, report);

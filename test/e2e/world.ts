@@ -18,7 +18,7 @@ import { worldOf } from '../scenarios/support.ts';
 import { MERGE, type ApiClient, type Json, type KubeObject } from '../../world/simulator/real-control-plane/api-client.ts';
 import { startControlPlane, type ControlPlane } from '../../world/simulator/real-control-plane/control-plane.ts';
 import { Daemon } from './daemon.ts';
-import { COMPILE_CACHE, givenBinaries, planeOf } from './given.ts';
+import { COMPILE_CACHE, givenBinaries, givenProgram, planeOf } from './given.ts';
 import { Kubelets } from '../../world/simulator/real-control-plane/kubelets.ts';
 import { Program } from '../../world/simulator/real-control-plane/program.ts';
 import type { Event, Node, Pod } from './seen-objects.ts';
@@ -26,7 +26,6 @@ import { clientEnvironment } from '../../world/lab/client-files.ts';
 import { until } from './until.ts';
 
 const ROOT = resolve(import.meta.dirname, '..', '..');
-const MAIN = join(ROOT, 'src', 'cli', 'main.ts');
 /** One per daemon, so that the emulator's journal tells who wrote. */
 const CLIENTS = ['1', '2', '3'].map((digit) => ({
   clientId: `aaaaaaaa-0000-0000-0000-00000000000${digit}`,
@@ -142,7 +141,7 @@ export class E2eWorld {
     const program = new Program({
       name,
       command: [process.execPath],
-      args: ['--disable-warning=ExperimentalWarning', MAIN, 'run', `--kubeconfig=${kubeconfig}`, ...FLAGS, ...flags],
+      args: [givenProgram(), 'run', `--kubeconfig=${kubeconfig}`, ...FLAGS, ...flags],
       env: {
         PATH: process.env['PATH'],
         POD_NAME: name,

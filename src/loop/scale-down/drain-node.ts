@@ -249,12 +249,12 @@ function removalDone(
     return outcome;
   }
   deps.metrics.scaleDown.nodes.inc({ node_group: group, cause });
-  deps.log.info({ node, nodeGroup: group, cause, pods: removal.pods.length }, 'Node deletion accepted');
+  // Whether the instance is deleted or stopped, its group decides.
+  deps.log.info({ node, nodeGroup: group, cause, pods: removal.pods.length }, 'Node removal accepted');
   deps.events.record({
     subject,
     type: 'Normal',
     reason: 'ScaleDown',
-    // Whether the instance is deleted or stopped, its group decides.
     message: 'node removed by cluster autoscaler: Azure accepted the removal of its instance',
   });
   return outcome;

@@ -214,7 +214,7 @@ function ended(entry: AcceptedIncrease): AcceptedIncrease {
 export function awaitedPods(
   { increases }: Pick<LoopState, 'increases'>,
   nowMs: number,
-  refused: ReadonlySet<PodUid> = new Set(),
+  refused: ReadonlySet<PodUid>,
 ): ReadonlyMap<PodUid, NodeGroupId> {
   const awaited = new Map<PodUid, NodeGroupId>();
   for (const [group, entries] of increases) {

@@ -1,13 +1,12 @@
 /** A world with Azure's CLI and the daemon beside it. Asks the program what helps, and runs the commands that it prints. */
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import type { PodObject, StartOptions } from '../../../world/simulator/entry/world-entry.ts';
 import { Program } from '../../../world/simulator/real-control-plane/program.ts';
 import { Daemon } from '../daemon.ts';
-import { COMPILE_CACHE } from '../given.ts';
+import { COMPILE_CACHE, givenProgram } from '../given.ts';
 import { until } from '../until.ts';
 import { AzureCli } from './azure-cli.ts';
 
-const MAIN = resolve(import.meta.dirname, '..', '..', '..', 'src', 'cli', 'main.ts');
 const DISCOVERY = '--node-group-auto-discovery=label:cluster-autoscaler-enabled=true';
 
 interface FixStep {
@@ -54,16 +53,7 @@ export class AdvisedWorld {
     const program = new Program({
       name: 'daemon',
       command: [process.execPath],
-      args: [
-        '--disable-warning=ExperimentalWarning',
-        MAIN,
-        'run',
-        ...settings,
-        '--address=127.0.0.1:0',
-        '--leader-elect=false',
-        '--scan-interval=2s',
-        ...flags,
-      ],
+      args: [givenProgram(), 'run', ...settings, '--address=127.0.0.1:0', '--leader-elect=false', '--scan-interval=2s', ...flags],
       // A minute of Azure passes in a second.
       env: {
         ...(await cli.world.environment(join(cli.dir, 'world'))),

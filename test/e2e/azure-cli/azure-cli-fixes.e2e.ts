@@ -1,11 +1,11 @@
 /** The fixes that `doctor` prints, run as printed with Azure's CLI: each ends its finding. */
 import { execFile } from 'node:child_process';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { AzureCli } from './azure-cli.ts';
+import { givenProgram } from '../given.ts';
 import { givenAzureCli } from './find-azure-cli.ts';
 
-const MAIN = resolve(import.meta.dirname, '..', '..', '..', 'src', 'cli', 'main.ts');
 const POOL = { vmSize: 'Standard_D4s_v5', count: 1, min: 1, max: 5 };
 
 interface Finding {
@@ -23,14 +23,7 @@ afterEach(async () => {
 /** What the command finds wrong. */
 async function findings({ dir, world }: AzureCli): Promise<readonly Finding[]> {
   const rules = ['label:cluster-autoscaler-enabled=true', 'label:team=a'].map((rule) => `--node-group-auto-discovery=${rule}`);
-  const args = [
-    '--disable-warning=ExperimentalWarning',
-    MAIN,
-    'doctor',
-    '--json',
-    `--cloud-config=${join(dir, 'world', 'azure.json')}`,
-    ...rules,
-  ];
+  const args = [givenProgram(), 'doctor', '--json', `--cloud-config=${join(dir, 'world', 'azure.json')}`, ...rules];
   const env = await world.environment(join(dir, 'world'));
   // The exit code is 1 if a check failed.
   const text = await new Promise<string>((done) => void execFile(process.execPath, args, { env }, (_error, out) => done(out)));

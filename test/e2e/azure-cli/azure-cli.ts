@@ -5,15 +5,14 @@
 import { execFile } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { Program } from '../../../world/simulator/real-control-plane/program.ts';
 import { startWorld, type RunningWorld, type StartOptions } from '../../../world/simulator/entry/world-entry.ts';
-import { COMPILE_CACHE } from '../given.ts';
+import { COMPILE_CACHE, givenProgram } from '../given.ts';
 import { givenAzureCli } from './find-azure-cli.ts';
 
 /** Runs the commands of one shell, so that each need not load the CLI. */
 const FORKED_AZ = join(import.meta.dirname, 'forked-az.py');
-const MAIN = resolve(import.meta.dirname, '..', '..', '..', 'src', 'cli', 'main.ts');
 /** A minute of Azure in a second. */
 const SPEED = 60;
 /**
@@ -78,7 +77,7 @@ export class AzureCli {
 
   /** The program under test, as `aks-autoscaler`. */
   addAutoscaler(): void {
-    this.addProgram('aks-autoscaler', `exec ${process.execPath} --disable-warning=ExperimentalWarning ${MAIN} "$@"`);
+    this.addProgram('aks-autoscaler', `exec ${process.execPath} ${givenProgram()} "$@"`);
   }
 
   /** An `az` of the package is a Python program; any other one is run as it is. */

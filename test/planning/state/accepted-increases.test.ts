@@ -47,7 +47,7 @@ function grow(
 }
 
 const entriesOf = (state: LoopState): readonly AcceptedIncrease[] => ownIncreases(state, G);
-const awaited = (state: LoopState, afterMs: number) => [...awaitedPods(state, START_MS + afterMs).keys()];
+const awaited = (state: LoopState, afterMs: number) => [...awaitedPods(state, START_MS + afterMs, new Set()).keys()];
 const joined = (index: number, afterMs: number, readiness: Partial<Node['readiness']> = {}): Node => {
   const node = aNode({ name: `g-${index}` });
   return { ...node, createdAtMs: START_MS + afterMs, readiness: { ...node.readiness, ...readiness } };

@@ -225,7 +225,8 @@ function checkPods({ state, nowMs }: World): void {
   const own = [...state.increases.values()].flat().filter(isOwn);
   const all = own.flatMap(({ pods }) => pods.flatMap(({ uids }) => uids ?? []));
   expect(new Set(all).size, 'a pod is of one increase').toBe(all.length);
-  for (const uid of awaitedPods(state, nowMs).keys()) expect(all, 'an awaited pod is of an increase that is not over').toContain(uid);
+  for (const uid of awaitedPods(state, nowMs, new Set()).keys())
+    expect(all, 'an awaited pod is of an increase that is not over').toContain(uid);
   const over = [...state.increases.values()].flat().filter(({ isOver }) => isOver);
   expect(over.flatMap(({ pods, planned }) => [...pods, ...planned])).toEqual([]);
 }
