@@ -27,7 +27,7 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
   'Scale-up failed': (line) => `${group(line)} increase failed: ${line.code ?? line.reason ?? 'see the log'}`,
   'Node removal started': (line) =>
     `${line.node} ${line.dryRun === true ? 'would be removed' : 'is being removed'}: ${line.cause}${drainOf(line)}`,
-  'Node deletion accepted': (line) =>
+  'Node removal accepted': (line) =>
     line.dryRun === true ? `${line.node} would be deleted` : `${line.node} is drained and is being deleted`,
   'Node removal given up and undone': (line) => `${line.node} is not removed: ${line.reason}`,
   'Deleting instances that never registered as nodes': (line) => `${group(line)}: deleting instances that never became nodes`,

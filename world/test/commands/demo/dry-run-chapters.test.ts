@@ -73,7 +73,7 @@ describe('the account of a dry run', () => {
       'general 1 -> 5 (not written)',
     ],
     [{ msg: 'Node removal started', node: 'n1', cause: 'empty', pods: 0, dryRun: true }, 'n1 would be removed'],
-    [{ msg: 'Node deletion accepted', node: 'n1', dryRun: true }, 'n1 would be deleted'],
+    [{ msg: 'Node removal accepted', node: 'n1', dryRun: true }, 'n1 would be deleted'],
   ])('shows withheld writes as such: %j', (facts, sentence) =>
     expect(decisionOf(JSON.stringify({ level: 'info', ...facts }))).toContain(sentence),
   );
