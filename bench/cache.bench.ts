@@ -7,7 +7,8 @@ import type { BenchRow } from './row.ts';
 
 const SCOPES = 50;
 const PER_SCOPE = 100;
-const WARM_UP = 20;
+/** A daemon runs for weeks: what is measured is compiled. */
+const WARM_UP = 500;
 const RUNS = 100;
 const LOOKUPS = 10_000;
 
