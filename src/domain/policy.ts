@@ -271,7 +271,9 @@ const NOTHING_STATED: StatedOptions = {};
 export function optionsOf(group: Pick<NodeGroup, 'options'> | undefined, policy: Policy): GroupOptions {
   const stated = group?.options ?? NOTHING_STATED;
   const known = resolved.get(policy) ?? new WeakMap<StatedOptions, GroupOptions>();
-  const options = known.get(stated) ?? { ...optionsOfAll(policy), ...stated };
+  const before = known.get(stated);
+  if (before !== undefined) return before;
+  const options = { ...optionsOfAll(policy), ...stated };
   resolved.set(policy, known.set(stated, options));
   return options;
 }

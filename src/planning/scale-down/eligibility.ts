@@ -161,14 +161,17 @@ const knownUses = new WeakMap<Node, KnownUse>();
 function checkUtilization(known: Pick<Candidate, 'node' | 'group' | 'instance'>, context: ScaleDownContext): Candidate | UnremovableNode {
   const pods = context.observation.cluster.podsByNode.get(known.node.name) ?? NO_PODS;
   const { scaleDown: rules, scaleUp } = context.policy;
-  const basis = { pods, group: known.group, rules, cutoff: scaleUp.expendablePriorityCutoff };
-  if (context.repack.removing.has(known.node.name)) return findUseVerdict(known, pods, context);
+  const { removing } = context.repack;
+  const { group } = known;
+  const cutoff = scaleUp.expendablePriorityCutoff;
+  if (removing.size > 0 && removing.has(known.node.name)) return findUseVerdict(known, pods, context);
   const use = knownUses.get(known.node);
-  if (use?.pods === pods && use.group === basis.group && use.rules === rules && use.cutoff === basis.cutoff) return use.verdict;
+  if (use?.pods === pods && use.group === group && use.rules === rules && use.cutoff === cutoff) return use.verdict;
   const verdict = findUseVerdict(known, pods, context);
   // While a pod terminates, or devices are awaited, the verdict depends on the time, too.
   const isLasting = factsOf(pods).requests !== undefined && !awaitsDevices(known.node, known.group);
-  if ('reason' in verdict && verdict.reason === 'NotUnderutilized' && isLasting) knownUses.set(known.node, { ...basis, verdict });
+  if ('reason' in verdict && verdict.reason === 'NotUnderutilized' && isLasting)
+    knownUses.set(known.node, { pods, group, rules, cutoff, verdict });
   return verdict;
 }
 
@@ -195,7 +198,10 @@ function findUseVerdict(
   // Equality is eligible, as in the Cluster Autoscaler: a threshold of 0 still frees nodes that carry nothing.
   const condition = context.repack.removing.get(node.name);
   const repacked = context.repack.removing.has(node.name);
-  const found = (): Candidate => ({ ...known, utilization, drain: checkNodeDrain(pods, context.drainOn(node.name)), condition, repacked });
+  const found = (): Candidate => {
+    const drain = checkNodeDrain(pods, context.drainOn(node.name));
+    return { node, group: known.group, instance: known.instance, utilization, drain, condition, repacked };
+  };
   if (utilization <= threshold || condition !== undefined) return found();
   if (!repacked) return { node: node.name, reason: 'NotUnderutilized', utilization, threshold };
   return repackedCandidate(found(), context);

@@ -51,6 +51,7 @@ function moveAllPods(node: Node, movable: readonly Pod[], snapshot: Snapshot, de
 /** Pods that found no place are tried again as long as others find one: the place of a pod may depend on a pod that is placed later. */
 export function placePods(pods: readonly Pod[], snapshot: Snapshot, accepts: (name: NodeName) => boolean): SimulatedRemoval {
   const taken = new Set<NodeName>();
+  snapshot.prepareRules(pods);
   for (let waiting = pods; waiting.length > 0;) {
     const unplaced: Pod[] = [];
     for (const pod of waiting) {

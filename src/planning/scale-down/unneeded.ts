@@ -180,20 +180,27 @@ export function destinationsOf(context: ScaleDownContext): Set<NodeName> {
 }
 
 function simulationOrder(context: ScaleDownContext, candidates: readonly Candidate[]): readonly Candidate[] {
-  const rank = (candidate: Candidate): number => {
-    if (candidate.drain.movable.length === 0) return candidate.drain.waiting.length === 0 ? 0 : 1;
-    return context.state.unneededSince.has(candidate.node.name) ? 2 : 3;
-  };
+  const { unneededSince } = context.state;
+  const ranked = candidates.map((candidate) => {
+    const sinceMs = unneededSince.get(candidate.node.name) ?? Number.POSITIVE_INFINITY;
+    return { candidate, sinceMs, rank: rankOf(candidate, sinceMs) };
+  });
   // Of nodes that could take each other's pods, the one with the older image is the one to go.
   const old = ({ node }: Candidate): number => (context.hasOldImage(node.name) ? 0 : 1);
-  return [...candidates].sort(
+  ranked.sort(
     (left, right) =>
-      rank(left) - rank(right) ||
-      (context.state.unneededSince.get(left.node.name) ?? Infinity) - (context.state.unneededSince.get(right.node.name) ?? Infinity) ||
-      old(left) - old(right) ||
-      left.utilization - right.utilization ||
-      compareText(left.node.name, right.node.name),
+      left.rank - right.rank ||
+      left.sinceMs - right.sinceMs ||
+      old(left.candidate) - old(right.candidate) ||
+      left.candidate.utilization - right.candidate.utilization ||
+      compareText(left.candidate.node.name, right.candidate.node.name),
   );
+  return ranked.map(({ candidate }) => candidate);
+}
+
+function rankOf({ drain: { movable, waiting } }: Candidate, sinceMs: number): number {
+  if (movable.length === 0) return waiting.length === 0 ? 0 : 1;
+  return Number.isFinite(sinceMs) ? 2 : 3;
 }
 
 /** The Cluster Autoscaler's limit: more unneeded nodes than can be removed in time need not be known. */

@@ -1,6 +1,8 @@
 import { matchesSelector } from '../../domain/labels.ts';
+import { compareText } from '../../lib/comparison.ts';
+import { AnchoredRules, anchorsOf, selectorAnchors } from '../predicates/anchored-rules.ts';
 import type { ClusterView } from '../../domain/observation.ts';
-import type { Pod } from '../../domain/pod.ts';
+import type { Pod, PodShape } from '../../domain/pod.ts';
 import type { Policy, ScaleDownPolicy } from '../../domain/policy.ts';
 import type { BlockingPodReason } from '../../domain/reasons.ts';
 import type { DisruptionBudget, OwnerStates } from '../../domain/workloads.ts';
@@ -8,29 +10,30 @@ import { RunningGangs } from './running-gangs.ts';
 
 const NONE: readonly DisruptionBudget[] = [];
 
-/** Which budgets select which pods. Computed once per shape, since replicas share one. Lives as long as one view. */
+/** Which budgets select which pods. Found once per shape, since replicas share one. Lives as long as one view. */
 export class BudgetIndex {
-  readonly #byNamespace = new Map<string, DisruptionBudget[]>();
-  readonly #byShape = new Map<string, Map<string, readonly DisruptionBudget[]>>();
+  readonly #byNamespace = new Map<string, AnchoredRules<DisruptionBudget>>();
+  readonly #byShape = new Map<PodShape, readonly DisruptionBudget[]>();
 
   constructor(budgets: readonly DisruptionBudget[]) {
     for (const budget of budgets) {
-      const known = this.#byNamespace.get(budget.namespace);
-      if (known === undefined) this.#byNamespace.set(budget.namespace, [budget]);
-      else known.push(budget);
+      if (budget.selector === undefined) continue;
+      const known = this.#byNamespace.get(budget.namespace) ?? new AnchoredRules<DisruptionBudget>();
+      this.#byNamespace.set(budget.namespace, known);
+      known.add(budget, selectorAnchors(budget.selector));
     }
   }
 
   /** Budgets of the pod's own namespace, as the API defines. */
-  budgetsOf(pod: Pod): readonly DisruptionBudget[] {
-    const inNamespace = this.#byNamespace.get(pod.namespace);
-    if (inNamespace === undefined) return NONE;
-    let shapes = this.#byShape.get(pod.namespace);
-    if (shapes === undefined) this.#byShape.set(pod.namespace, (shapes = new Map()));
-    const known = shapes.get(pod.shape.key);
+  budgetsOf({ shape }: Pod): readonly DisruptionBudget[] {
+    if (this.#byNamespace.size === 0) return NONE;
+    const known = this.#byShape.get(shape);
     if (known !== undefined) return known;
-    const found = inNamespace.filter((budget) => budget.selector !== undefined && matchesSelector(budget.selector, pod.shape.labels));
-    shapes.set(pod.shape.key, found);
+    const possible = this.#byNamespace.get(shape.namespace)?.since(0, anchorsOf(shape)) ?? [];
+    const found = possible
+      .filter(({ selector }) => selector !== undefined && matchesSelector(selector, shape.labels))
+      .sort((left, right) => compareText(left.name, right.name));
+    this.#byShape.set(shape, found);
     return found;
   }
 }

@@ -63,7 +63,7 @@ function protectionAt({ annotations: { protection } }: Pod, nowMs: number): Prot
  * wants it disrupted as a whole only loses none of them. One that runs with fewer pods than it needs is broken already.
  */
 export const gangMinimum: DrainRule = (pod, { gangs }) => {
-  const gang = pod.nodeName === undefined ? undefined : gangs.gangOf(pod);
+  const gang = pod.nodeName === undefined || pod.shape.gang === undefined ? undefined : gangs.gangOf(pod);
   if (gang === undefined || pod.nodeName === undefined) return undefined;
   const { here, elsewhere } = gangs.splitAt(gang, pod.nodeName);
   const running = here + elsewhere;
@@ -149,6 +149,7 @@ function missingOwner(pod: Pod, { owners, policy }: DrainContext): DrainVerdict 
  */
 export const disruptionBudget: DrainRule = (pod, context) => {
   const budgets = context.budgetsOf(pod);
+  if (budgets.length === 0) return undefined;
   if (budgets.length > 1) {
     return blockVerdict(
       'NotEnoughPdb',

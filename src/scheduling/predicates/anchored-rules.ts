@@ -4,7 +4,7 @@
  */
 import type { LabelSelector } from '../../domain/labels.ts';
 import type { PodAffinityTerm, PodShape } from '../../domain/pod.ts';
-import { withNamespaces } from '../predicates/pod-affinity.ts';
+import { withNamespaces } from './pod-affinity.ts';
 
 interface Entry<Rule> {
   readonly rule: Rule;

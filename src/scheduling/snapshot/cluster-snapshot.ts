@@ -137,6 +137,10 @@ export class ClusterSnapshot implements Snapshot {
     return fitReasons(this.#indexes, { shape: pod.shape, ties }, slot);
   }
 
+  prepareRules(pods: readonly Pod[]): void {
+    finishAtOnce(this.#indexes.ledger.prepare(pods.map(({ shape }) => this.#indexes.compiled(shape).ties)));
+  }
+
   /** Why kube-scheduler binds the pod to no node at all, whatever else is there; see {@link findAllocationFailure}. */
   deviceAllocationFailure(pod: Pod): DeviceAllocationFailure | undefined {
     return findAllocationFailure(this.#indexes.compiled(pod.shape), this.#order, this.#indexes);
@@ -151,6 +155,20 @@ export class ClusterSnapshot implements Snapshot {
       this.#indexes.slots.hasRoomFor(slot, compiled) &&
       this.#indexes.devices.hasFor(pod.shape, slot)
     );
+  }
+
+  /** The index of the first of these nodes, from `from` on, that the pod fits; negative if there is none. Cordoned nodes are skipped. */
+  firstFit(pod: Pod, nodes: readonly NodeName[], from = 0): number {
+    const { slots, ledger, devices } = this.#indexes;
+    const compiled = this.#indexes.compiled(pod.shape);
+    const tied = ledger.isTied(compiled.ties);
+    for (let at = from; at < nodes.length; at++) {
+      const name = nodes[at];
+      if (name === undefined) continue;
+      const slot = slots.slotNamed(name);
+      if (fitsAlone(compiled, slot, slots, devices) && (!tied || ledger.admits(compiled.ties, slot))) return at;
+    }
+    return -1;
   }
 
   /** The rules between pods that decide about pods of this shape; see {@link admitsBy}. */

@@ -37,6 +37,7 @@ export function* findInterdependent(
     },
     SHAPES_PER_STEP,
   );
+  yield;
   const attached = new Set(shapes.flatMap(({ shape }) => shape.sharedVolumes.flatMap(({ slots }) => needOf(slots).indexes)));
   const isTied = (ties: ShapeTies): boolean =>
     ties.hasRules ||
@@ -67,7 +68,12 @@ interface CountersThatMatter {
 
 function* classify(shapes: readonly ShapeTies[], { asked, repels }: CountersThatMatter, ledger: TopologyIndex): SlicedWork<RuleClasses> {
   const read = new Set(asked);
-  for (const ties of shapes) for (const counter of ledger.repelledBy(ties)) if (repels(counter)) read.add(counter);
+  yield* visitInSlices(shapes, (ties) =>
+    ledger
+      .repelledBy(ties)
+      .filter(repels)
+      .forEach((counter) => read.add(counter)),
+  );
   const numbers = new Map([...read].map((counter, number) => [counter, number] as const));
   const numbersOf = (counters: readonly DomainCounter[]): readonly number[] =>
     counters.flatMap((counter) => numbers.get(counter) ?? []).sort((left, right) => left - right);

@@ -13,18 +13,22 @@ export type NodeOnlyShape = Pick<
   'unsupported' | 'tolerations' | 'nodeSelector' | 'nodeAffinity' | 'volumes' | 'devices' | 'nodeFeatures' | 'regularOnly'
 >;
 
+const REFUSALS: readonly ((shape: NodeOnlyShape, node: Node) => readonly FitReason[])[] = [
+  refusedAsUnsupported,
+  refusedByCordon,
+  refusedByTaints,
+  refusedByNodeAffinity,
+  refusedByVolumes,
+  refusedByPins,
+  refusedByFeatures,
+  refusedByShare,
+];
+
 /** Every reason of the node itself against the pod. Empty if there is none. */
 export function staticRefusals(shape: NodeOnlyShape, node: Node): readonly FitReason[] {
-  return [
-    ...refusedAsUnsupported(shape),
-    ...refusedByCordon(shape, node),
-    ...refusedByTaints(shape, node),
-    ...refusedByNodeAffinity(shape, node),
-    ...refusedByVolumes(shape, node),
-    ...refusedByPins(shape, node),
-    ...refusedByFeatures(shape, node),
-    ...refusedByShare(shape, node),
-  ];
+  const reasons: FitReason[] = [];
+  for (const refusedBy of REFUSALS) for (const reason of refusedBy(shape, node)) reasons.push(reason);
+  return reasons;
 }
 
 export function fitsStatically(shape: NodeOnlyShape, node: Node): boolean {

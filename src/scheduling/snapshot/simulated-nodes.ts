@@ -34,7 +34,7 @@ export class SimulatedNodes implements NodesBeside {
   readonly #firstSlot: number;
   readonly #keys: readonly TopologyKey[];
   readonly #scopes: readonly DomainScope[];
-  readonly #counters: ReadonlySet<DomainCounter>;
+  readonly #counters = new Set<DomainCounter>();
   readonly #ledger: TopologyIndex;
   readonly #operations: OperationCounts;
   readonly #tiesOf: SimulationInput['tiesOf'];
@@ -52,8 +52,7 @@ export class SimulatedNodes implements NodesBeside {
     this.#tiesOf = tiesOf;
     this.#firstSlot = firstSlot;
     // The rules of one shape may be about pods of any other.
-    const ties = shapes.map(tiesOf);
-    this.#counters = new Set(ties.flatMap((each) => ledger.askedBy(each)));
+    for (const shape of shapes) for (const counter of ledger.askedBy(tiesOf(shape))) this.#counters.add(counter);
     const counters = [...this.#counters];
     this.#keys = [...new Set(counters.map(({ key }) => key))];
     this.#scopes = [...new Set(counters.flatMap(({ rule }) => rule.scope ?? []))];

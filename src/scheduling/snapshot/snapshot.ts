@@ -76,6 +76,8 @@ export interface Snapshot extends SlicedForkable {
   removeNode(name: NodeName): void;
   addPod(pod: Pod, node: NodeName): void;
   removePod(pod: Pod, node: NodeName): void;
+  /** Makes the rules between pods that decide about these, in one walk over the cluster. Else each kind of pod is a walk when it is first placed. */
+  prepareRules(pods: readonly Pod[]): void;
   /** The reasons of every predicate. Empty if the pod fits. */
   check(pod: Pod, node: NodeName): readonly FitReason[];
   /** The first node (stable order, starting after the last match for equal pods) that fits and that `accepts` allows. */

@@ -2,7 +2,7 @@
  * The counters of pods per topology domain: which exist, which pods each counts, and which a shape needs. A counter is made when the first
  * shape needs it, and then follows every change of pods and nodes. The inverse change undoes a change. Must not know forks.
  */
-import { AnchoredRules, anchorsOf, ownTerms, selectorAnchors, termAnchor } from './anchored-rules.ts';
+import { AnchoredRules, anchorsOf, ownTerms, selectorAnchors, termAnchor } from '../predicates/anchored-rules.ts';
 import { matchesSelector } from '../../domain/labels.ts';
 import type { Node } from '../../domain/node.ts';
 import type { Pod, PodAffinityTerm, PodShape, TopologySpreadConstraint } from '../../domain/pod.ts';

@@ -1,5 +1,7 @@
+import * as fc from 'fast-check';
 import { PROTECTED } from '../../../src/domain/annotations.ts';
 import { describe, expect, it } from 'vitest';
+import { matchesSelector } from '../../../src/domain/labels.ts';
 import { checkNodeDrain, checkPodDrain } from '../../../src/scheduling/drainability/drainability.ts';
 import { drainContext, drainRulesOf } from '../../../src/scheduling/drainability/drain-rule.ts';
 import { aBudget, aCluster, aPod, START_MS, type PodOptions } from '../../support/builders.ts';
@@ -248,6 +250,28 @@ describe('drain rules', () => {
     const verdict = checkPodDrain(aPod({ nodeName: 'a', ...row.pod }), contextOf(row));
     const text = verdict.kind === 'block' ? `${verdict.reason}${verdict.passing ? ' passing' : ''}` : verdict.kind;
     expect(text).toBe(row.verdict);
+  });
+
+  it('finds the budgets that select a pod as the API does, whatever their selectors', () => {
+    const values = fc.uniqueArray(fc.constantFrom('web', 'db'), { minLength: 1, maxLength: 2 });
+    const requirement = fc.record({ key: fc.constantFrom('app', 'tier'), operator: fc.constantFrom('In', 'NotIn'), values });
+    const presence = fc.record({
+      key: fc.constantFrom('app', 'tier'),
+      operator: fc.constantFrom('Exists', 'DoesNotExist'),
+      values: fc.constant([]),
+    });
+    const selectors = fc.array(fc.oneof(requirement, presence), { maxLength: 3 }).map((requirements) => ({ requirements }));
+    const labels = fc.dictionary(fc.constantFrom('app', 'tier'), fc.constantFrom('web', 'db', 'cache'));
+    const namespaces = fc.constantFrom('default', 'other');
+    fc.assert(
+      fc.property(fc.array(fc.tuple(selectors, namespaces), { maxLength: 6 }), labels, (all, own) => {
+        const budgets = all.map(([selector, namespace], at) => aBudget({ name: `b${at}`, namespace, selector }));
+        const pod = aPod({ shape: { labels: own } });
+        const selecting = budgets.filter(({ namespace, selector }) => namespace === 'default' && matchesSelector(selector!, own));
+        expect(contextOf({ budgets }).budgetsOf(pod)).toEqual(selecting);
+      }),
+      { seed: 27, numRuns: 300 },
+    );
   });
 
   it('names the kind of a custom controller', () => {

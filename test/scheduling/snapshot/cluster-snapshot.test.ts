@@ -377,12 +377,16 @@ describe('ClusterSnapshot: forks and syncs, by property', () => {
     );
   });
 
-  it('what findNode finds, check admits; what it does not find, no node admits', () => {
+  it('what findNode and firstFit find, check admits; what they do not find, no node admits', () => {
     fc.assert(
       fc.property(worlds, fc.array(fc.nat(4), { maxLength: 12 }), (world, wanted) => {
         const snapshot = synced(clusterOf(world));
         wanted.forEach((shape, index) => {
           const pod = podOf(300 + index, shape);
+          const names = snapshot.nodeNames();
+          const from = index % (names.length + 1);
+          const first = names.findIndex((name, at) => at >= from && snapshot.check(pod, name).length === 0);
+          expect(snapshot.firstFit(pod, names, from)).toBe(first);
           const found = snapshot.findNode(pod);
           if (found === undefined) expect(snapshot.nodeNames().filter((name) => snapshot.check(pod, name).length === 0)).toEqual([]);
           else {

@@ -5,7 +5,6 @@
 import { isReal, type Pod } from '../../../domain/pod.ts';
 import type { NodeGroupId, NodeName, PodUid } from '../../../domain/ids.ts';
 import type { SlicedWork } from '../../../lib/slices.ts';
-import type { ClusterSnapshot } from '../../../scheduling/snapshot/cluster-snapshot.ts';
 import { fitsStatically } from '../../../scheduling/snapshot/node-only-fit.ts';
 import { type SnapshotNode, tryInFork } from '../../../scheduling/snapshot/snapshot.ts';
 import {
@@ -175,7 +174,7 @@ function* packGroup(
     let count = 0;
     yield;
     for (const pod of group.pods) {
-      const at = nodes.findIndex((node, index) => index >= from && fits(snapshot, pod, node));
+      const at = snapshot.firstFit(pod, nodes, from);
       const node = at < 0 ? nextNode(capacity, pod, { template, closed }, nodes) : nodes[at];
       if (node === undefined) break;
       // A node that refused a pod that only needs room refuses its equals, too.
@@ -193,7 +192,7 @@ function nextNode(capacity: ExistingCapacity, pod: Pod, { template, closed }: Gr
   const at = closed.findIndex(({ node, pods }) => {
     const tryNode = (): boolean => {
       snapshot.addNode(node, pods);
-      return fits(snapshot, pod, node.name);
+      return snapshot.firstFit(pod, [node.name]) === 0;
     };
     return tryInFork(snapshot, tryNode, Boolean);
   });
@@ -201,11 +200,6 @@ function nextNode(capacity: ExistingCapacity, pod: Pod, { template, closed }: Gr
   const name = opened?.node.name ?? placeInUndecidedZone(capacity, pod, template.group.id);
   if (name !== undefined) nodes.push(name);
   return name;
-}
-
-/** The first test is the cheaper one. */
-function fits(snapshot: ClusterSnapshot, pod: Pod, node: NodeName): boolean {
-  return snapshot.admitsBesideOthers(pod, node) && snapshot.check(pod, node).length === 0;
 }
 
 /** The group's upcoming and fresh nodes. */
