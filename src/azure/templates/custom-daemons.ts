@@ -128,9 +128,9 @@ export function customDaemonsIn({
   const pending = WAITING.get(pendingPods) ?? pendingByNode(pendingPods);
   WAITING.set(pendingPods, pending);
   return (node) => {
-    const waiting = customDaemonsOn(node, pending.get(node.name) ?? []);
     const bound = boundDaemons(node, podsByNode.get(node.name));
-    return waiting.length === 0 ? bound : [...bound, ...waiting];
+    const waiting = pending.get(node.name);
+    return waiting === undefined ? bound : [...bound, ...customDaemonsOn(node, waiting)];
   };
 }
 

@@ -1,5 +1,6 @@
 /** Sums of the nodes of each group, found once: the view keeps its maps while no node changed. Must not know what follows from a fact. */
 import type { NodeGroupId } from '../../domain/ids.ts';
+import type { Node } from '../../domain/node.ts';
 import type { CloudView, ClusterView, Observation } from '../../domain/observation.ts';
 
 interface GroupSummary {
@@ -7,6 +8,8 @@ interface GroupSummary {
   readonly ready: number;
   /** When its newest node was created, or when its readiness changed last, milliseconds since the epoch. */
   readonly newestMs: number;
+  /** Of the ready nodes, the one that was created last. */
+  readonly newestReady: Node | undefined;
 }
 
 export type GroupSummaries = ReadonlyMap<NodeGroupId, GroupSummary>;
@@ -21,10 +24,13 @@ export function factsOfGroups({ cluster: { nodes }, cloud: { groupOfNode } }: Pi
   for (const [name, group] of groupOfNode) {
     const node = nodes.get(name);
     if (node === undefined) continue;
-    const sums = facts.get(group) ?? { nodes: 0, ready: 0, newestMs: 0 };
+    const sums = facts.get(group) ?? { nodes: 0, ready: 0, newestMs: 0, newestReady: undefined };
     facts.set(group, sums);
     sums.nodes += 1;
-    if (node.readiness.ready) sums.ready += 1;
+    if (node.readiness.ready) {
+      sums.ready += 1;
+      if (sums.newestReady === undefined || node.createdAtMs > sums.newestReady.createdAtMs) sums.newestReady = node;
+    }
     sums.newestMs = Math.max(sums.newestMs, node.createdAtMs, node.readiness.sinceMs);
   }
   known.set(nodes, { groupOfNode, facts });

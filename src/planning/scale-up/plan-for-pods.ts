@@ -79,7 +79,7 @@ function* planOnce(input: ScaleUpInput, toPlan: PodsToPlan): SlicedWork<DecidedP
   const context = makeScaleUpContext(input, pods);
   if (toServe.length + pods.daemons.length + pods.waiting.length === 0 && leavingNodes(input).size === 0)
     return {
-      ...buildScaleUpPlan(context, { skips: new Map(), expansion: emptyExpansion(context.room), templates: [] }, pods.ignored),
+      ...(yield* buildScaleUpPlan(context, { skips: new Map(), expansion: emptyExpansion(context.room), templates: [] }, pods.ignored)),
       ...NOTHING_OPEN,
     };
   const snapshot = input.snapshot ?? newSnapshot(input);
@@ -139,6 +139,7 @@ function* placeAndExpand(
   if (placed === undefined) return UNEXPLAINED;
   const { unplaced, capacity } = placed;
   const growable = growableGroups(context, snapshot);
+  yield;
   const [others, buffers] = splitBuffers(unplaced, buffersLast);
   const planInSteps = (steps: readonly number[]): SlicedWork<DecidedPlan> => {
     const parts = [...splitByPriority(others, steps), ...(buffers.length === 0 ? [] : [buffers])];
@@ -215,7 +216,7 @@ function* expandAndExplain(
   const outcome = { skips, expansion, templates };
   const unexplained = yield* prepareExplanation(context, outcome, all.flat(), capacity);
   yield;
-  return { ...buildScaleUpPlan(context, outcome, capacity.verdicts), unexplained, held: [] };
+  return { ...(yield* buildScaleUpPlan(context, outcome, capacity.verdicts)), unexplained, held: [] };
 }
 
 interface PlacedPods {
@@ -249,6 +250,7 @@ function* placeInOrder({ pods, input }: ScaleUpContext, capacity: ExistingCapaci
   const waiting = isRequest ? [...pods.displaced, ...pods.waiting] : [];
   for (const pod of yield* placeAndPack(capacity, waiting, { awaited, areLast: false }))
     verdicts.set(pod, { kind: 'waiting', detail: OTHER_TURN });
+  yield;
   const inOrder = isRequest ? toServe : inTurns([...pods.displaced, ...pods.daemons, ...toServe], input.state.stopped?.searched);
   const parts = splitBuffers(inOrder, pods.buffersLast).filter((part, at) => at === 0 || part.length > 0);
   const left: Pod[] = [];

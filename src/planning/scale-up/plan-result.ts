@@ -219,14 +219,20 @@ function* refusalsByOthers(
 }
 
 /** The plan, ordered by names. */
-export function buildScaleUpPlan(
+export function* buildScaleUpPlan(
   context: ScaleUpContext,
   { skips, expansion, templates }: PlanOutcome,
   verdicts: ReadonlyMap<Pod, PodVerdict>,
-): ScaleUpPlan {
+): SlicedWork<ScaleUpPlan> {
   const { observation, policy } = context.input;
   const podsByGroup = podsByTriggeredGroup(verdicts);
-  const increases = observation.cloud.groups.flatMap((group) => increaseOf(context, group, expansion, podsByGroup.get(group.id) ?? []));
+  const increases: Increase[] = [];
+  for (const group of observation.cloud.groups) {
+    const pods = podsByGroup.get(group.id) ?? [];
+    if (pods.length > 0) yield;
+    increases.push(...increaseOf(context, group, expansion, pods));
+  }
+  yield;
   // Includes groups that only grow to their minimum size.
   const growing = new Set(increases.map(({ group }) => group));
   const unchosen = templates

@@ -94,7 +94,7 @@ function trackGroup(state: LoopState, seen: GroupUpdate, policy: Policy): LoopSt
   const next = {
     ...state,
     increases: withRecords(state.increases, group.id, awaiting(all, Math.min(missing, (known?.nodes ?? 0) + rise))),
-    targets: new Map([...state.targets, [group.id, target]]),
+    targets: state.targets.get(group.id) === target ? state.targets : new Map([...state.targets, [group.id, target]]),
   };
   return failOverdue(failOnFailedInstance(next, { seen, known }, policy), seen, policy);
 }

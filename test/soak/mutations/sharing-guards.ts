@@ -120,7 +120,7 @@ export const SHARING_GUARDS: readonly GuardTable[] = [
       { title: 'pods that no new node could hold take no time of estimates', change: ['!isRefusedByAll(shape, kinds)', 'true'] },
       {
         title: 'a pod that all templates refused is tried when a template changes',
-        change: ['refused.get(shape) === kinds', 'refused.has(shape)'],
+        change: ['before?.by === kinds', 'before !== undefined'],
       },
     ],
   },

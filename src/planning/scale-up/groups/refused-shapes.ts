@@ -17,8 +17,8 @@ export interface NewNodeKinds {
 
 /** The last kinds of the plans over one model of the cluster, which lives as long as the process. */
 const last = new WeakMap<ClusterSnapshot, { readonly key: string; readonly kinds: NewNodeKinds }>();
-/** The kinds of nodes that were found to refuse the shape. A shape and the kinds decide this alone. */
-const refused = new WeakMap<PodShape, NewNodeKinds>();
+/** What the last kinds of nodes were found to do. A shape and the kinds decide this alone. */
+const judged = new WeakMap<PodShape, { readonly by: NewNodeKinds; readonly isRefused: boolean }>();
 
 /** The same object as in the last plan if no template changed. */
 export function newNodeKinds(templates: readonly GroupTemplate[], snapshot: ClusterSnapshot): NewNodeKinds {
@@ -34,12 +34,13 @@ export function newNodeKinds(templates: readonly GroupTemplate[], snapshot: Clus
 
 /** Whether each new node refuses each such pod, even without its daemon pods. */
 export function isRefusedByAll(shape: PodShape, kinds: NewNodeKinds): boolean {
+  const before = judged.get(shape);
   // guard: a pod that all templates refused is tried when a template changes
-  if (refused.get(shape) === kinds) return true;
+  if (before?.by === kinds) return before.isRefused;
   const need = needOf(shape.requests);
-  if (kinds.variants.some((node) => couldHold(node, need) && fitsStatically(shape, node))) return false;
-  refused.set(shape, kinds);
-  return true;
+  const isRefused = !kinds.variants.some((node) => couldHold(node, need) && fitsStatically(shape, node));
+  judged.set(shape, { by: kinds, isRefused });
+  return isRefused;
 }
 
 function couldHold({ allocatable }: Node, { indexes, amounts }: Need): boolean {

@@ -101,7 +101,8 @@ export function templateRefusals(pods: EquivalenceGroup, template: GroupTemplate
   const all = [...staticRefusals(pods.shape, node), ...roomRefusals(pods.shape, template, names), ...refusedByDevices(pods, template)].map(
     (reason) => markUnknown(reason, pods.shape, node, template.template),
   );
-  return [...all.filter((reason) => !isUnknown(reason)), ...all.filter(isUnknown)];
+  const unknown = all.filter(isUnknown);
+  return unknown.length === 0 ? all : [...all.filter((reason) => !isUnknown(reason)), ...unknown];
 }
 
 /** The variant with the fewest reasons of the node itself against the pods. */

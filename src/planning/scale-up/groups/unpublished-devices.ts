@@ -5,7 +5,7 @@ import type { Node } from '../../../domain/node.ts';
 import type { Observation } from '../../../domain/observation.ts';
 import type { Pod } from '../../../domain/pod.ts';
 import type { Policy } from '../../../domain/policy.ts';
-import { membershipFacts } from '../../facts/instance-facts.ts';
+import { factsOfGroups } from '../../facts/group-facts.ts';
 import { isStarting } from '../../state/node-counts.ts';
 import type { NodeTemplate } from '../../../domain/node-template.ts';
 
@@ -49,15 +49,9 @@ interface Seen {
  * after node without them.
  */
 export function withConfirmedParts(template: NodeTemplate, group: NodeGroup, seen: Seen): NodeTemplate {
-  const { cluster, nowMs } = seen.observation;
-  const members = membershipFacts(seen.observation.cloud).nodesByGroup.get(group.id) ?? [];
-  let newest: Node | undefined;
-  for (const name of members) {
-    const node = cluster.nodes.get(name);
-    if (node?.readiness.ready === true && (newest === undefined || node.createdAtMs > newest.createdAtMs)) newest = node;
-  }
+  const newest = factsOfGroups(seen.observation).get(group.id)?.newestReady;
   // guard: a node that starts says nothing of the drivers that the next one gets
-  if (newest === undefined || isStarting(newest, group, { policy: seen.policy, nowMs })) return template;
+  if (newest === undefined || isStarting(newest, group, { policy: seen.policy, nowMs: seen.observation.nowMs })) return template;
   return withConfirmedDrivers(withConfirmedDevices(template, group, newest), newest);
 }
 

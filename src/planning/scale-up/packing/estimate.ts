@@ -21,6 +21,9 @@ export interface Estimate {
   readonly zoneBound: number;
 }
 
+/** Runs visited between two places where an estimate may be interrupted: each interruption passes all steps of the plan that are above it. */
+const VISITS_PER_STEP = 2_000;
+
 /** Equal nodes in a row. */
 interface Run {
   count: number;
@@ -49,8 +52,12 @@ export function* estimate(
   const runs: Run[] = [];
   const placed = new Map<EquivalenceGroup, number>();
   let nodes = 0;
+  let pauseAt = operations.nodesVisited + VISITS_PER_STEP;
   for (const { group } of packingOrder(groups, template)) {
-    yield;
+    if (operations.nodesVisited >= pauseAt) {
+      yield;
+      pauseAt = operations.nodesVisited + VISITS_PER_STEP;
+    }
     const left = fillRuns(runs, group, operations);
     const added = addRuns(runs, { group, left }, template, limit - nodes);
     nodes += added.nodes;

@@ -44,6 +44,7 @@ export function* expandGroups({ turns, ...input }: ExpandInput): SlicedWork<Expa
   let ranOutOfRounds = false;
   for (const [at, groups] of turns.entries()) {
     const estimates = new SharedEstimates(groups, input.templates, input.capacity.snapshot);
+    yield;
     const turn: TurnInput = { ...input, expansion, groups, keepsNodes: at < turns.length - 1, estimates };
     // Earlier turns may have left room on their new nodes.
     if (at > 0) yield* retryPods(turn, groups);
@@ -63,12 +64,13 @@ function* serveTurn(input: TurnInput, firstOptions: Map<NodeGroupId, ScoredOptio
   const valid: ValidOptions = new Map();
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const interdependent = hasInterdependentPods(input);
+    yield;
     const found = yield* findOptions(input, oneOption || hasZonalPods(input) ? families : alone, valid);
     const all = input.groups.reduce((sum, group) => sum + group.pods.length, 0);
     const options = input.allOrNothing ? found.filter(({ scored }) => scored.pods >= all) : found;
     for (const option of options) recordFirstOption(firstOptions, option);
     const chosen = chooseOption(
-      input.expandersFor(choiceName(options, round)),
+      input.expandersFor(`${oldestServed(input, options)?.uid ?? ''}|${round}`),
       options.map(({ scored }) => scored),
     );
     const option = options.find(({ scored }) => scored === chosen);
@@ -85,18 +87,20 @@ function* serveTurn(input: TurnInput, firstOptions: Map<NodeGroupId, ScoredOptio
   return true;
 }
 
-/** Named after the oldest pod that an option serves: pods without any option, and later pods, do not change what chance chooses. */
-function choiceName(options: readonly ExpandOption[], round: number): string {
+/**
+ * The oldest pod that an option serves. A choice is named after it: pods without any option, and later pods, do not change what chance
+ * chooses.
+ */
+function oldestServed({ groups }: TurnInput, options: readonly ExpandOption[]): Pod | undefined {
   // Groups whose nodes are alike share what their options place.
-  const served = new Set(options.map(({ estimate }) => estimate.placed));
+  const served = [...new Set(options.map(({ estimate }) => estimate.placed))];
   let oldest: Pod | undefined;
-  for (const placed of served) {
-    for (const { pods } of placed.keys()) {
-      const [first] = pods;
-      if (first !== undefined && (oldest === undefined || isOlder(first, oldest))) oldest = first;
-    }
+  for (const group of groups) {
+    const [first] = group.pods;
+    if (first === undefined || (oldest !== undefined && !isOlder(first, oldest))) continue;
+    if (served.some((placed) => placed.has(group))) oldest = first;
   }
-  return `${oldest?.uid ?? ''}|${round}`;
+  return oldest;
 }
 
 function isOlder(pod: Pod, than: Pod): boolean {

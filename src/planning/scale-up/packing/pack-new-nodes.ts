@@ -59,7 +59,7 @@ function* fittingGroups(groups: readonly EquivalenceGroup[], members: readonly F
   FITTING.set(groups, known);
   const found = new Set<EquivalenceGroup>();
   for (const { template } of members) {
-    yield;
+    if (!known.has(template)) yield;
     const fitting = known.get(template) ?? groups.filter((group) => knownVariants(group, template) !== 0);
     known.set(template, fitting);
     for (const group of fitting) found.add(group);
@@ -83,6 +83,7 @@ function* packOneByOne(
 ): SlicedWork<PackedNodes> {
   yield;
   const packing = startPacking(groups, members, limits, snapshot);
+  yield;
   const zoneBound = members.map(() => 0);
   try {
     for (const toPack of packingOrder(groups, packing)) {

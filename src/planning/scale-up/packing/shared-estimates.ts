@@ -45,7 +45,7 @@ export class SharedEstimates {
     if (!this.#isPossible || members.some(({ template }) => isWhole(template.group))) return yield* pack();
     const kinds: string[] = [];
     for (const { template } of members) {
-      yield;
+      if (!this.#kinds.has(template.group.id)) yield;
       kinds.push(this.#kindOf(template));
     }
     const kind = kinds.join('\n');

@@ -98,7 +98,16 @@ function interdependentKey(shape: PodShape): string {
   return JSON.stringify([packingKey(shape), namespace, labels, topologySpread, podAffinity, podAntiAffinity]);
 }
 
+const packingKeys = new WeakMap<PodShape, string>();
+
+/** Made once per shape: the same pods are grouped several times in a plan, and in each plan until they have a node. */
 function packingKey(shape: PodShape): string {
+  const known = packingKeys.get(shape) ?? makePackingKey(shape);
+  packingKeys.set(shape, known);
+  return known;
+}
+
+function makePackingKey(shape: PodShape): string {
   const { indexes, amounts } = needOf(shape.requests);
   // guard: pods that prefer different nodes are not planned as one kind
   const { preferred } = shape;

@@ -66,6 +66,7 @@ function awaitedNodes(records: Records): number {
 
 /** The increases with these of one group. */
 export function withRecords(increases: Increases, group: NodeGroupId, records: Records): Increases {
+  if (records.length === 0 && !increases.has(group)) return increases;
   const next = new Map(increases);
   if (records.length > 0) next.set(group, records);
   else next.delete(group);

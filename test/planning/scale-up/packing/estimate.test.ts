@@ -87,6 +87,15 @@ describe('estimate', () => {
     );
   });
 
+  it('is interrupted by the nodes that it visits, not by the kinds of pods: each interruption passes all steps of the plan', () => {
+    const pods = Array.from({ length: 900 }, (_, at) => aPod({ shape: aShape({ cpu: `${2_000 + at}m`, memory: '1Mi' }) }));
+    const work = estimate(groupPods(pods, new Map()), template('4'), 900);
+    let interruptions = 0;
+    for (let step = work.next(); step.done !== true; step = work.next()) interruptions += 1;
+    expect(interruptions).toBeGreaterThan(1);
+    expect(interruptions).toBeLessThan(pods.length / 3);
+  });
+
   it('does not depend on the order of the pods', () => {
     fc.assert(
       fc.property(counts, limits, fc.nat(), (amounts, limit, turn) => {
