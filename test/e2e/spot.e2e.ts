@@ -28,7 +28,7 @@ describe('Spot machines on a real control plane', () => {
       180_000,
       () => world.picture(),
     );
-    expect(world.capacity('spot')).toBe(1);
+    expect(world.capacity('spot'), await world.picture()).toBe(1);
     expect(world.violations).toEqual([]);
   });
 });

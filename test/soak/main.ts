@@ -12,7 +12,8 @@
  * `npm run soak -- --properties N`: N times as many cases as in `npm test`, for the properties that take seconds.
  * `npm run soak -- --weeks DAYS`: so many days of the two weeks in which clocks change, for schedules; `short`: the days around the changes.
  * `--trace FILE`, with any of these: everything that happens in the worlds, a line each. Two runs of a seed write the same.
- * `npm run soak -- --mutations [--quick] [--guard TEXT]`: removes each guard of the daemon in turn, and names what notices.
+ * `npm run soak -- --mutations [--quick] [--tested] [--guard TEXT]`: removes each guard of the daemon in turn, and names what notices.
+ * `--tested`: all tests have just passed in this checkout, so they do not run once with all guards first.
  */
 import { fork } from 'node:child_process';
 import { parseArgs } from 'node:util';
@@ -44,6 +45,7 @@ const { values } = parseArgs({
     'store-chaos': { type: 'string' },
     properties: { type: 'string' },
     quick: { type: 'boolean', default: false },
+    tested: { type: 'boolean', default: false },
     guard: { type: 'string' },
     trace: { type: 'string' },
     loops: { type: 'string', default: '200' },
