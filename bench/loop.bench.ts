@@ -1,5 +1,6 @@
 /** One full loop, I/O aside: 1,000 nodes, 30,000 bound pods, 20 groups; quiet, with 500 pods that need nodes, and half idle. */
 import type { Node } from '../src/domain/node.ts';
+import type { LoopState } from '../src/domain/loop-state.ts';
 import type { Observation } from '../src/domain/observation.ts';
 import type { Pod } from '../src/domain/pod.ts';
 import type { Policy } from '../src/domain/policy.ts';
@@ -51,8 +52,12 @@ export async function loopBench(): Promise<readonly BenchRow[]> {
 
 function loopsOf(observation: Observation, policy: Policy): readonly number[] {
   const snapshot = new ClusterSnapshot({ names: resourceNames });
-  for (let count = 0; count < WARM_UP; count++) oneLoop(observation, snapshot, policy);
-  return Array.from({ length: RUNS }, () => time(() => oneLoop(observation, snapshot, policy)));
+  let state = aState();
+  const loop = (): void => {
+    state = oneLoop(observation, state, snapshot, policy);
+  };
+  for (let count = 0; count < WARM_UP; count++) loop();
+  return Array.from({ length: RUNS }, () => time(loop));
 }
 
 /** The search for the smallest change that helps, with all its simulations. */
@@ -66,14 +71,14 @@ function adviceOf(observation: Observation, policy: Policy): readonly number[] {
   return helpless === undefined ? [] : Array.from({ length: RUNS }, () => time(() => void adviseClass({ input, plan }, helpless)));
 }
 
-/** Everything of a loop that is not I/O. */
-function oneLoop(observation: Observation, snapshot: ClusterSnapshot, policy: Policy): void {
-  const state = reduceObservation(aState(), observation, policy);
+/** Everything of a loop that is not I/O. The state is carried from loop to loop, as the daemon does. */
+function oneLoop(observation: Observation, before: LoopState, snapshot: ClusterSnapshot, policy: Policy): LoopState {
+  const state = reduceObservation(before, observation, policy);
   snapshot.sync(observation.cluster);
   const scaleUp = planScaleUp({ ...FIRST_PLAN, observation, state, policy, names: resourceNames, snapshot });
   const scaleUpPlanned = scaleUp.increases.length > 0;
   const scaleDown = planScaleDown({ ...REMOVALS_ALONE, observation, state, policy, names: resourceNames, snapshot, scaleUpPlanned });
-  reduceScaleDownPlan(state, scaleDown, observation);
+  return reduceScaleDownPlan(state, scaleDown, observation);
 }
 
 function observationOf({ podsPerNode, pending }: { readonly podsPerNode: number; readonly pending: number }): Observation {
