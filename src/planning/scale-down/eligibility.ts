@@ -161,10 +161,9 @@ const knownUses = new WeakMap<Node, KnownUse>();
 function checkUtilization(known: Pick<Candidate, 'node' | 'group' | 'instance'>, context: ScaleDownContext): Candidate | UnremovableNode {
   const pods = context.observation.cluster.podsByNode.get(known.node.name) ?? NO_PODS;
   const { scaleDown: rules, scaleUp } = context.policy;
-  const { removing } = context.repack;
   const { group } = known;
   const cutoff = scaleUp.expendablePriorityCutoff;
-  if (removing.size > 0 && removing.has(known.node.name)) return findUseVerdict(known, pods, context);
+  if (context.repack.removing.has(known.node.name)) return findUseVerdict(known, pods, context);
   const use = knownUses.get(known.node);
   if (use?.pods === pods && use.group === group && use.rules === rules && use.cutoff === cutoff) return use.verdict;
   const verdict = findUseVerdict(known, pods, context);
@@ -198,10 +197,7 @@ function findUseVerdict(
   // Equality is eligible, as in the Cluster Autoscaler: a threshold of 0 still frees nodes that carry nothing.
   const condition = context.repack.removing.get(node.name);
   const repacked = context.repack.removing.has(node.name);
-  const found = (): Candidate => {
-    const drain = checkNodeDrain(pods, context.drainOn(node.name));
-    return { node, group: known.group, instance: known.instance, utilization, drain, condition, repacked };
-  };
+  const found = (): Candidate => ({ ...known, utilization, drain: checkNodeDrain(pods, context.drainOn(node.name)), condition, repacked });
   if (utilization <= threshold || condition !== undefined) return found();
   if (!repacked) return { node: node.name, reason: 'NotUnderutilized', utilization, threshold };
   return repackedCandidate(found(), context);

@@ -63,7 +63,7 @@ function protectionAt({ annotations: { protection } }: Pod, nowMs: number): Prot
  * wants it disrupted as a whole only loses none of them. One that runs with fewer pods than it needs is broken already.
  */
 export const gangMinimum: DrainRule = (pod, { gangs }) => {
-  const gang = pod.nodeName === undefined || pod.shape.gang === undefined ? undefined : gangs.gangOf(pod);
+  const gang = pod.nodeName === undefined ? undefined : gangs.gangOf(pod);
   if (gang === undefined || pod.nodeName === undefined) return undefined;
   const { here, elsewhere } = gangs.splitAt(gang, pod.nodeName);
   const running = here + elsewhere;
@@ -149,16 +149,16 @@ function missingOwner(pod: Pod, { owners, policy }: DrainContext): DrainVerdict 
  */
 export const disruptionBudget: DrainRule = (pod, context) => {
   const budgets = context.budgetsOf(pod);
-  if (budgets.length === 0) return undefined;
+  // The hot path: nearly every pod has a budget that allows a disruption, or none, and nothing is allocated for it.
+  const budget = budgets[0];
+  if (budget === undefined) return undefined;
   if (budgets.length > 1) {
     return blockVerdict(
       'NotEnoughPdb',
       `${budgets.map(nameOf).sort().join(' and ')} select the pod; the Eviction API accepts one budget only`,
     );
   }
-  // The hot path: nearly every pod has a budget that allows a disruption, and nothing is allocated for it.
-  const [budget] = budgets;
-  if (budget === undefined || budget.disruptionsAllowed >= 1) return undefined;
+  if (budget.disruptionsAllowed >= 1) return undefined;
   const never = neverAllows(budget);
   const isCounted = budget.expectedPods > 0 || budget.desiredHealthy > 0 || budget.currentHealthy > 0;
   const counts = isCounted

@@ -163,9 +163,8 @@ export class ClusterSnapshot implements Snapshot {
     const compiled = this.#indexes.compiled(pod.shape);
     const tied = ledger.isTied(compiled.ties);
     for (let at = from; at < nodes.length; at++) {
-      const name = nodes[at];
-      if (name === undefined) continue;
-      const slot = slots.slotNamed(name);
+      this.operations.nodesVisited += 1;
+      const slot = slots.slotNamed(nodes[at] ?? '');
       if (fitsAlone(compiled, slot, slots, devices) && (!tied || ledger.admits(compiled.ties, slot))) return at;
     }
     return -1;

@@ -68,12 +68,9 @@ interface CountersThatMatter {
 
 function* classify(shapes: readonly ShapeTies[], { asked, repels }: CountersThatMatter, ledger: TopologyIndex): SlicedWork<RuleClasses> {
   const read = new Set(asked);
-  yield* visitInSlices(shapes, (ties) =>
-    ledger
-      .repelledBy(ties)
-      .filter(repels)
-      .forEach((counter) => read.add(counter)),
-  );
+  yield* visitInSlices(shapes, (ties) => {
+    for (const counter of ledger.repelledBy(ties)) if (repels(counter)) read.add(counter);
+  });
   const numbers = new Map([...read].map((counter, number) => [counter, number] as const));
   const numbersOf = (counters: readonly DomainCounter[]): readonly number[] =>
     counters.flatMap((counter) => numbers.get(counter) ?? []).sort((left, right) => left - right);
