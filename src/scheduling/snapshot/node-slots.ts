@@ -222,7 +222,10 @@ export class NodeSlots {
 
   /** Returns the index that the pod had; negative if it was not there. */
   remove(slot: number, pod: Pod): number {
-    const at = this.podsAt(slot).findIndex((other) => other === pod || other.uid === pod.uid);
+    const pods = this.podsAt(slot);
+    // What is undone was added last.
+    const same = pods.lastIndexOf(pod);
+    const at = same >= 0 ? same : pods.findIndex(({ uid }) => uid === pod.uid);
     if (at >= 0) this.#editable(slot).splice(at, 1);
     return at;
   }

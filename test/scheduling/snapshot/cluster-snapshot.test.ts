@@ -51,6 +51,24 @@ describe('ClusterSnapshot: memory', () => {
     expect(snapshot.findNode(pod)).toBeUndefined();
   });
 
+  it('undoing many pods of a node compares none of them with all others', () => {
+    const COUNT = 80;
+    let reads = 0;
+    const watched = (pod: Pod): Pod =>
+      new Proxy(pod, {
+        get(target, name) {
+          if (name === 'uid') reads += 1;
+          return Reflect.get(target, name);
+        },
+      });
+    const pods = Array.from({ length: COUNT }, (_, at) => watched(aPod({ name: `p-${at}`, cpu: '1m', memory: '1Mi' })));
+    const snapshot = synced(aCluster({ nodes: [aNode({ name: 'a' })] }));
+    snapshot.fork();
+    for (const pod of pods) snapshot.addPod(pod, 'a');
+    snapshot.revert();
+    expect(reads).toBeLessThanOrEqual(COUNT);
+  });
+
   it('counts stay right while weeks of churn drop the names of former nodes', () => {
     const lonely = web('', { name: 'lonely', shape: { labels: { app: 'web' }, podAntiAffinity: [term({ topologyKey: HOST })] } });
     const dayOf = (day: number): ClusterView => {
