@@ -212,7 +212,10 @@ function* expandAndExplain(
     allOrNothing: request !== undefined,
     balance: policy.scaleUp.balanceSimilarGroups,
   });
-  for (const [group, { pods }] of expansion.added) for (const pod of pods) capacity.verdicts.set(pod, { kind: 'triggered', group });
+  for (const [group, { pods }] of expansion.added) {
+    const verdict: PodVerdict = { kind: 'triggered', group };
+    for (const pod of pods) capacity.verdicts.set(pod, verdict);
+  }
   const outcome = { skips, expansion, templates };
   const unexplained = yield* prepareExplanation(context, outcome, all.flat(), capacity);
   yield;

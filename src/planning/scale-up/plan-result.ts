@@ -94,13 +94,14 @@ function groupsToExplain({ input }: ScaleUpContext, pending: readonly Equivalenc
 
 /** The plan with a verdict for every pod that found no place. Equal pods share one verdict, and so do all pods of a gang. */
 export function* explainPlanInSlices({ unexplained, held, ...plan }: DecidedPlan): SlicedWork<ScaleUpPlan> {
+  if (unexplained === undefined && held.length === 0) return plan;
   const verdicts = new Map(plan.verdicts);
   if (unexplained !== undefined) yield* explainPods(unexplained, verdicts);
   for (const one of held) {
     const verdict = yield* gangVerdict(one);
     for (const pod of one.pods) verdicts.set(pod, verdict);
   }
-  return unexplained === undefined && held.length === 0 ? plan : { ...plan, verdicts };
+  return { ...plan, verdicts };
 }
 
 const NO_TURN = 'more groups of pods that start together fail than one loop tries: a later loop tries this one';
@@ -297,10 +298,14 @@ function describePods(pods: readonly Pod[]): string {
 }
 
 function summarizeIncreases(increases: readonly Increase[], expansion: ExpansionResult, verdicts: ReadonlyMap<Pod, PodVerdict>): string {
-  const unplaced = [...verdicts].filter(([pod, { kind }]) => !isHeadroom(pod) && (kind === 'helpless' || kind === 'waiting'));
-  const first = podName(unplaced[0]?.[0] ?? { namespace: '', name: '' });
-  const rest =
-    unplaced.length === 0 ? '' : `; ${countPods(unplaced.length)} ${unplaced.length === 1 ? 'stays' : 'stay'} pending, first ${first}`;
+  let unplaced = 0;
+  let first: Pod | undefined;
+  for (const [pod, { kind }] of verdicts) {
+    if ((kind !== 'helpless' && kind !== 'waiting') || isHeadroom(pod)) continue;
+    unplaced += 1;
+    first ??= pod;
+  }
+  const rest = first === undefined ? '' : `; ${countPods(unplaced)} ${unplaced === 1 ? 'stays' : 'stay'} pending, first ${podName(first)}`;
   if (increases.length === 0) return `no scale-up${rest}`;
   const parts = increases.map(({ group, from, to, pods, cause }) => {
     const bound = expansion.added.get(group)?.zoneBound ?? 0;

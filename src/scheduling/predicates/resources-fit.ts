@@ -32,12 +32,16 @@ export function fitsFree(need: Need, free: Resources, offset: number): boolean {
 
 /** How many equal pods fit in the free vector that begins at `offset`. Infinity for a pod without requests. */
 export function countFits(need: Need, free: Resources, offset = 0): number {
+  const { indexes, amounts } = need;
   let count = Number.POSITIVE_INFINITY;
-  for (let at = 0; at < need.indexes.length; at++) {
-    const room = Math.floor((free[offset + (need.indexes[at] ?? 0)] ?? 0) / (need.amounts[at] ?? 1));
-    if (room < count) count = room;
+  for (let at = 0; at < indexes.length; at++) {
+    const amount = amounts[at] ?? 1;
+    const room = free[offset + (indexes[at] ?? 0)] ?? 0;
+    // Most visits of a search end here, without a division.
+    if (room < amount) return 0;
+    count = Math.min(count, Math.floor(room / amount));
   }
-  return Math.max(0, count);
+  return count;
 }
 
 /** Every short resource, as kube-scheduler reports them. */

@@ -110,9 +110,16 @@ function* placeWhere(findNode: FindNode, capacity: ExistingCapacity, pods: reado
   /** `name of refused pods that are interchangeable -> pods placed by then`. Another placed pod may admit an interdependent one. */
   const refused = new Map<string, number>();
   let placed = 0;
-  for (const [at, pod] of pods.entries()) {
-    if (at % PODS_PER_STEP === 0) yield;
+  let searched = 0;
+  /** The shape of the pod that was refused last, until a pod is placed: the pods of a group come one after the other. */
+  let refusedNow: PodShape | undefined;
+  for (const pod of pods) {
     const { shape } = pod;
+    if (shape === refusedNow) {
+      left.push(pod);
+      continue;
+    }
+    if (searched++ % PODS_PER_STEP === 0) yield;
     const name = names.get(shape) ?? packingName(shape, interdependent);
     names.set(shape, name);
     const before = refused.get(name);
@@ -124,11 +131,13 @@ function* placeWhere(findNode: FindNode, capacity: ExistingCapacity, pods: reado
     const node = hopeless ? undefined : findNode(capacity, pod);
     if (node === undefined) {
       if (!hopeless) refused.set(name, placed);
+      refusedNow = shape;
       left.push(pod);
       continue;
     }
     capacity.snapshot.addPod(pod, node);
     placed += 1;
+    refusedNow = undefined;
     verdicts.set(pod, placedVerdict(capacity, node));
   }
   return left;

@@ -191,13 +191,11 @@ function similarTo(input: TurnInput, { template, estimate: { placed } }: ExpandO
 function* retryPods(input: TurnInput, groups: readonly EquivalenceGroup[]): SlicedWork<void> {
   const waiting = groups.filter((group) => group.pods.length > 0);
   if (waiting.length === 0) return;
-  const left = new Set(
-    yield* placeOnCapacity(
-      input.capacity,
-      waiting.flatMap((group) => group.pods),
-    ),
-  );
-  for (const { pods } of waiting) keepOnly(pods, left);
+  const pods = waiting.flatMap((group) => group.pods);
+  const left = yield* placeOnCapacity(input.capacity, pods);
+  if (left.length === pods.length) return;
+  const unplaced = new Set(left);
+  for (const group of waiting) keepOnly(group.pods, unplaced);
 }
 
 /** Works in place and keeps the order. `splice` is no choice: there may be more pods than a call takes arguments. */

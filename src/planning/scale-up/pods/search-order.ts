@@ -10,7 +10,8 @@ import { byPrecedence, priorityOf } from './unschedulable-pods.ts';
 interface Turn {
   readonly pod: Pod;
   readonly part: number;
-  /** How many pods of the same namespace come before it in the part. */
+  readonly priority: number;
+  /** How many pods of the same namespace come before it in the part and priority. */
   readonly number: number;
 }
 
@@ -20,16 +21,18 @@ interface Turn {
  */
 export function inTurns(pods: readonly Pod[], last: readonly PodUid[] = []): readonly Pod[] {
   const had = new Set(last);
-  const counts = new Map<string, number>();
+  /** Of each part, the last turn of each namespace. Sorted pods pass the priorities one after the other. */
+  const latest = Array.from({ length: 4 }, () => new Map<string, Turn>());
   const turns = pods.toSorted(byPrecedence).map((pod): Turn => {
     // guard: pods that were searched in vain keep no other pod from its search
     const part = Number(pod.origin === 'buffer') * 2 + Number(had.has(pod.uid));
-    const own = `${part} ${priorityOf(pod)} ${pod.namespace}`;
-    const number = counts.get(own) ?? 0;
-    counts.set(own, number + 1);
-    return { pod, part, number };
+    const priority = priorityOf(pod);
+    const before = latest[part]?.get(pod.namespace);
+    const turn = { pod, part, priority, number: before?.priority === priority ? before.number + 1 : 0 };
+    latest[part]?.set(pod.namespace, turn);
+    return turn;
   });
   // guard: the pods of one namespace keep those of another from no search
-  turns.sort((left, right) => left.part - right.part || priorityOf(right.pod) - priorityOf(left.pod) || left.number - right.number);
+  turns.sort((left, right) => left.part - right.part || right.priority - left.priority || left.number - right.number);
   return turns.map(({ pod }) => pod);
 }
