@@ -13,8 +13,16 @@ const ALONE = [
   'test/kubernetes/projection/shared-shapes.test.ts',
 ];
 
-// No test is timed: the limits only end one that hangs, however busy the machine is.
-const shared = { pool: 'forks', maxWorkers: 2, testTimeout: 300_000, hookTimeout: 300_000, expect: { poll: { timeout: 60_000 } } } as const;
+const shared = {
+  pool: 'forks',
+  maxWorkers: 2,
+  // No test is timed: the limits only end one that hangs, however busy the machine is.
+  testTimeout: 300_000,
+  hookTimeout: 300_000,
+  expect: { poll: { timeout: 60_000 } },
+  // Node itself reads the sources, as it does for the daemon.
+  experimental: { viteModuleRunner: false },
+} as const;
 
 export default defineConfig({
   test: {

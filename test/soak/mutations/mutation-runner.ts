@@ -78,8 +78,7 @@ interface Proof {
   readonly name: string;
   /** The test file, unless a run of the soak is the proof. */
   readonly test?: string;
-  /** `changed`: the source that lacks the guard. */
-  readonly run: (copy: Copy, changed?: string) => Promise<Outcome>;
+  readonly run: (copy: Copy) => Promise<Outcome>;
 }
 
 function proofsOf(guard: Guard, quick: boolean): readonly Proof[] {
@@ -128,7 +127,7 @@ async function mutate(copy: Copy, [file, ...others]: readonly string[], { guard,
   if (changed === undefined) return { failed: [], broken: `its change does not fit the statement that is marked in ${file}` };
   try {
     writeFileSync(path, changed);
-    return await run(copy, file);
+    return await run(copy);
   } finally {
     writeFileSync(path, whole);
   }
@@ -136,10 +135,7 @@ async function mutate(copy: Copy, [file, ...others]: readonly string[], { guard,
 
 /** Ends with the first test that fails. */
 function runTest(test: string, row: string | undefined): Proof['run'] {
-  return async (copy, changed) => {
-    const order = { files: [test], isShort: true, ...(row === undefined ? {} : { row }), ...(changed === undefined ? {} : { changed }) };
-    return outcomeOf(await copy.runTests(order), row);
-  };
+  return async (copy) => outcomeOf(await copy.runTests({ files: [test], isShort: true, ...(row === undefined ? {} : { row }) }), row);
 }
 
 function outcomeOf(results: readonly FileResult[], row = ''): Outcome {
