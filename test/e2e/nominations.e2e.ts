@@ -80,28 +80,39 @@ describe('nominations', () => {
   const podNow = async (name: string): Promise<Seen> =>
     seen((await admin().must('GET', `/api/v1/namespaces/default/pods/${name}`)) as KubeObject);
 
-  /** A node that is not ready, and pods that the scheduler has refused: small ones first, so that they are tried before the large one. */
-  async function givenPods(id: string): Promise<void> {
-    await admin().must('POST', '/api/v1/nodes', node(id));
-    for (const [name, cpu] of [
-      ['small-0', '2'],
-      ['small-1', '2'],
-      ['large', '3'],
-    ] as const) {
-      await admin().must('POST', '/api/v1/namespaces/default/pods', pod(id, name, cpu));
-      await until(`${name} is refused`, async () => (await podNow(`${id}-${name}`)).refused);
-    }
+  let cases = 0;
+
+  /** A pod that the scheduler has refused. */
+  async function givenRefused(id: string, name: string, cpu: string): Promise<void> {
+    await admin().must('POST', '/api/v1/namespaces/default/pods', pod(id, name, cpu));
+    await until(`${name} is refused`, async () => (await podNow(`${id}-${name}`)).refused);
   }
+
+  /**
+   * A node that is not ready, and pods that the scheduler has refused: small ones first, so that they are tried before the large one.
+   * Returns the node's name, another one when a test is tried again: what the first try left has the old one.
+   */
+  async function givenPods(): Promise<string> {
+    const id = `case-${++cases}`;
+    await admin().must('POST', '/api/v1/nodes', node(id));
+    await givenRefused(id, 'small-0', '2');
+    await givenRefused(id, 'small-1', '2');
+    await givenRefused(id, 'large', '3');
+    return id;
+  }
+
+  /** The scheduler hears of pods and of nodes on two ways. When it refuses a pod that came after the nomination, it knows the nomination. */
+  const schedulerKnows = (id: string) => givenRefused(`${id}-later`, 'any', '1');
 
   const becomesReady = (id: string) => admin().must('PATCH', `/api/v1/nodes/${id}`, { spec: { taints: [] } }, MERGE);
 
   it(
     'without one the smaller pods take the room of the large one',
     async () => {
-      await givenPods('plain');
-      await becomesReady('plain');
-      await until('a small pod runs', async () => (await podNow('plain-small-0')).node);
-      expect((await podNow('plain-large')).node).toBeUndefined();
+      const id = await givenPods();
+      await becomesReady(id);
+      await until('a small pod runs', async () => (await podNow(`${id}-small-0`)).node);
+      expect((await podNow(`${id}-large`)).node).toBeUndefined();
     },
     LIMIT_MS,
   );
@@ -109,16 +120,17 @@ describe('nominations', () => {
   it(
     'with one the large pod gets the node once it is ready, and loses the nomination when it is bound',
     async () => {
-      await givenPods('kept');
-      const { uid } = await podNow('kept-large');
-      expect(await nominator().nominate({ namespace: 'default', name: 'kept-large', uid }, 'kept', signal)).toBe('written');
-      expect((await podNow('kept-large')).nominated).toBe('kept');
-      await becomesReady('kept');
-      await until('the large pod runs', async () => (await podNow('kept-large')).node);
-      const after = await Promise.all(['kept-large', 'kept-small-0', 'kept-small-1'].map(podNow));
-      expect(after.map(({ node: at }) => at)).toEqual(['kept', undefined, undefined]);
+      const id = await givenPods();
+      const { uid } = await podNow(`${id}-large`);
+      expect(await nominator().nominate({ namespace: 'default', name: `${id}-large`, uid }, id, signal)).toBe('written');
+      expect((await podNow(`${id}-large`)).nominated).toBe(id);
+      await schedulerKnows(id);
+      await becomesReady(id);
+      await until('the large pod runs', async () => (await podNow(`${id}-large`)).node);
+      const after = await Promise.all(['large', 'small-0', 'small-1'].map((name) => podNow(`${id}-${name}`)));
+      expect(after.map(({ node: at }) => at)).toEqual([id, undefined, undefined]);
       // The feature ClearingNominatedNodeNameAfterBinding is off in 1.34.
-      expect(after[0]?.nominated).toBe(process.env[MINOR_VARIABLE] === '1.34' ? 'kept' : undefined);
+      expect(after[0]?.nominated).toBe(process.env[MINOR_VARIABLE] === '1.34' ? id : undefined);
     },
     LIMIT_MS,
   );
@@ -126,15 +138,16 @@ describe('nominations', () => {
   it(
     'the scheduler clears it when it tries the pod again in vain',
     async () => {
-      await givenPods('again');
-      const { uid } = await podNow('again-large');
-      await nominator().nominate({ namespace: 'default', name: 'again-large', uid }, 'again', signal);
+      const id = await givenPods();
+      const large = { namespace: 'default', name: `${id}-large`, uid: (await podNow(`${id}-large`)).uid };
+      await nominator().nominate(large, id, signal);
+      await schedulerKnows(id);
       // A node that comes makes it try again: this one is too small.
       const small = { cpu: '1', memory: '8Gi', pods: '20' };
-      const more = { ...node('again-more'), spec: {}, status: { allocatable: small, capacity: small } };
-      await admin().must('POST', '/api/v1/nodes', { ...more, metadata: { name: 'again-more', labels: { case: 'again' } } });
-      await until('it is cleared', async () => (await podNow('again-large')).nominated === undefined);
-      expect(await nominator().nominate({ namespace: 'default', name: 'again-large', uid }, 'again', signal)).toBe('written');
+      const more = { ...node(`${id}-more`), spec: {}, status: { allocatable: small, capacity: small } };
+      await admin().must('POST', '/api/v1/nodes', { ...more, metadata: { name: `${id}-more`, labels: { case: id } } });
+      await until('it is cleared', async () => (await podNow(large.name)).nominated === undefined);
+      expect(await nominator().nominate(large, id, signal)).toBe('written');
     },
     LIMIT_MS,
   );
@@ -142,19 +155,19 @@ describe('nominations', () => {
   it(
     'another writer keeps its own, a successor of the same name gets none, and our own is withdrawn without memory',
     async () => {
-      await givenPods('rights');
-      const large = { namespace: 'default', name: 'rights-large', uid: (await podNow('rights-large')).uid };
-      const path = '/api/v1/namespaces/default/pods/rights-small-0/status';
+      const id = await givenPods();
+      const large = { namespace: 'default', name: `${id}-large`, uid: (await podNow(`${id}-large`)).uid };
+      const path = `/api/v1/namespaces/default/pods/${id}-small-0/status`;
       await admin().must('PATCH', path, { status: { nominatedNodeName: 'elsewhere' } }, MERGE);
-      const small = { namespace: 'default', name: 'rights-small-0', uid: (await podNow('rights-small-0')).uid };
-      expect(await nominator().nominate(small, 'rights', signal)).toBe('kept');
+      const small = { namespace: 'default', name: `${id}-small-0`, uid: (await podNow(`${id}-small-0`)).uid };
+      expect(await nominator().nominate(small, id, signal)).toBe('kept');
       await nominator().nominate(small, undefined, signal);
-      expect((await podNow('rights-small-0')).nominated).toBe('elsewhere');
-      expect(await nominator().nominate({ ...large, uid: small.uid }, 'rights', signal)).toBe('kept');
-      expect(await nominator().nominate({ ...large, name: 'absent' }, 'rights', signal)).toBe('kept');
-      expect(await nominator().nominate(large, 'rights', signal)).toBe('written');
+      expect((await podNow(`${id}-small-0`)).nominated).toBe('elsewhere');
+      expect(await nominator().nominate({ ...large, uid: small.uid }, id, signal)).toBe('kept');
+      expect(await nominator().nominate({ ...large, name: 'absent' }, id, signal)).toBe('kept');
+      expect(await nominator().nominate(large, id, signal)).toBe('written');
       await nominator().nominate(large, undefined, signal);
-      expect((await podNow('rights-large')).nominated).toBeUndefined();
+      expect((await podNow(`${id}-large`)).nominated).toBeUndefined();
     },
     LIMIT_MS,
   );

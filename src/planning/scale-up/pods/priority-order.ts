@@ -23,10 +23,10 @@ export function* bestPlanByPriority<Plan extends ScaleUpPlan>(
   let last = best;
   let steps: readonly number[] = [];
   for (;;) {
-    const left = unplacedIn(last);
-    if (left.length === 0) break;
+    const unplaced = unplacedIn(last);
+    if (unplaced.length === 0) break;
     // Includes those of a try that was no better: its first step may have taken what still higher priorities need.
-    const more = passedOverPriorities(placedIn(last), left).filter((priority) => !steps.includes(priority));
+    const more = passedOverPriorities(placedIn(last), unplaced).filter((priority) => !steps.includes(priority));
     if (more.length === 0 || !tries.startRetry()) break;
     steps = [...steps, ...more].sort((left, right) => right - left);
     last = yield* planInSteps(steps);
