@@ -28,9 +28,7 @@ export class Copy {
   async runTests(order: TestOrder): Promise<readonly FileResult[]> {
     if (this.#tests?.connected !== true) {
       const execArgv = ['--disable-warning=ExperimentalWarning'];
-      // Each worker finds the modules that another one of the copy has read already, without their types.
-      const env = { ...process.env, NODE_COMPILE_CACHE: join(this.folder, '.compile-cache') };
-      this.#tests = fork(TEST_PROCESS, [], { cwd: this.folder, env, execArgv, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+      this.#tests = fork(TEST_PROCESS, [], { cwd: this.folder, execArgv, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
     }
     const child = this.#tests;
     return await new Promise((done) => {

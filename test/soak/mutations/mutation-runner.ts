@@ -78,7 +78,8 @@ interface Proof {
   readonly name: string;
   /** The test file, unless a run of the soak is the proof. */
   readonly test?: string;
-  readonly run: (copy: Copy) => Promise<Outcome>;
+  /** `changed`: the source that lacks the guard. */
+  readonly run: (copy: Copy, changed?: string) => Promise<Outcome>;
 }
 
 function proofsOf(guard: Guard, quick: boolean): readonly Proof[] {
@@ -127,7 +128,7 @@ async function mutate(copy: Copy, [file, ...others]: readonly string[], { guard,
   if (changed === undefined) return { failed: [], broken: `its change does not fit the statement that is marked in ${file}` };
   try {
     writeFileSync(path, changed);
-    return await run(copy);
+    return await run(copy, file);
   } finally {
     writeFileSync(path, whole);
   }
@@ -135,7 +136,10 @@ async function mutate(copy: Copy, [file, ...others]: readonly string[], { guard,
 
 /** Ends with the first test that fails. */
 function runTest(test: string, row: string | undefined): Proof['run'] {
-  return async (copy) => outcomeOf(await copy.runTests({ files: [test], isShort: true, ...(row === undefined ? {} : { row }) }), row);
+  return async (copy, changed) => {
+    const order = { files: [test], isShort: true, ...(row === undefined ? {} : { row }), ...(changed === undefined ? {} : { changed }) };
+    return outcomeOf(await copy.runTests(order), row);
+  };
 }
 
 function outcomeOf(results: readonly FileResult[], row = ''): Outcome {
