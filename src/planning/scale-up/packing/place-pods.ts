@@ -53,6 +53,8 @@ export interface PodsToPack {
 interface Cursor {
   readonly place: NewNodePlace;
   at: number;
+  /** Whether the node at `at` had room when it was last looked at, and has received no pod since. */
+  hasRoom: boolean;
   /** The last pod to which rules closed the place, and the last one to which they left it open, by number. */
   closedTo: number;
   openTo: number;
@@ -102,7 +104,7 @@ function fillNodes(packing: Packing, toPack: PodsToPack, addNode: () => NewNode 
     placePods(packing, node, group, { from: count, to });
     count = to;
     // A node that was added is full now, too: all before it in its place are.
-    if (cursor !== undefined) cursor.at += 1;
+    if (cursor !== undefined) passOver(cursor);
   }
 }
 
@@ -129,6 +131,7 @@ class RuledSearch {
     this.#hasNoHostRules = isEmpty(rules.byHost);
   }
 
+  /** The caller puts the pod there. */
   findNode(): NewNode | undefined {
     const floors = this.#startPod();
     for (;;) {
@@ -136,8 +139,11 @@ class RuledSearch {
       const node = cursor?.place.nodes.nodeAt(cursor.at);
       if (cursor === undefined || node === undefined) return undefined;
       if (!this.#admitsPlace(cursor, node)) continue;
-      if (this.#admitsNode(node)) return node;
-      cursor.at += 1;
+      if (this.#admitsNode(node)) {
+        cursor.hasRoom = false;
+        return node;
+      }
+      passOver(cursor);
       this.#floors = floors.map((floor, at) => Math.min(floor, this.#floors?.[at] ?? floor));
     }
   }
@@ -159,7 +165,10 @@ class RuledSearch {
     this.#serial += 1;
     const now = floorsOf(this.#rules.byHost.spread);
     if (this.#floors?.some((floor, at) => (now[at] ?? 0) > floor) === true) {
-      for (const cursor of this.#cursors) cursor.at = 0;
+      for (const cursor of this.#cursors) {
+        cursor.at = 0;
+        cursor.hasRoom = false;
+      }
       this.#floors = undefined;
     }
     return now;
@@ -171,7 +180,12 @@ function isEmpty({ spread, near, apart, repelling }: SplitRules['byHost']): bool
 }
 
 function cursorsOf({ places }: PodsToPack): readonly Cursor[] {
-  return places.flat().map((place) => ({ place, at: 0, closedTo: 0, openTo: 0 }));
+  return places.flat().map((place) => ({ place, at: 0, hasRoom: false, closedTo: 0, openTo: 0 }));
+}
+
+function passOver(cursor: Cursor): void {
+  cursor.at += 1;
+  cursor.hasRoom = false;
 }
 
 /** Of the first node with room of each place, that of the one that was added first. Places that are closed to the pod are left out. */
@@ -181,7 +195,10 @@ function firstWithRoom(cursors: readonly Cursor[], group: EquivalenceGroup, pod:
   for (const cursor of cursors) {
     if (cursor.closedTo === pod) continue;
     const { nodes } = cursor.place;
-    cursor.at = nodes.firstWithRoom(group, cursor.at);
+    if (!cursor.hasRoom) {
+      cursor.at = nodes.firstWithRoom(group, cursor.at);
+      cursor.hasRoom = cursor.at < nodes.count;
+    }
     const node = nodes.nodeAt(cursor.at);
     if (node === undefined || node.index >= least) continue;
     first = cursor;
