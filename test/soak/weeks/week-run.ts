@@ -75,7 +75,8 @@ async function liveWeek(from: string, holiday: string, { hours, scan, look, down
     startMs: Date.parse(from),
     spec: worldOf(pools),
     flags,
-    env: { AZURE_VMSS_CACHE_TTL: String(scan * 60) },
+    // Nothing is read more often than a loop looks at it.
+    env: { AZURE_VMSS_CACHE_TTL: String(scan * 60), AZURE_VMSS_VMS_CACHE_TTL: String(Math.max(scan, 5) * 60) },
     reportsKept: 1,
   };
   const run = await VirtualRun.start(DAEMON, input);
