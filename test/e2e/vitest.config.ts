@@ -6,7 +6,7 @@ export default defineConfig({
     root: resolve(import.meta.dirname, '..', '..'),
     include: ['test/e2e/**/*.e2e.ts'],
     pool: 'forks',
-    // Each file has a control plane of its own and waits half of its time. With twelve beside each other all took a third more processor time:
+    // Each file has a control plane of its own, and waits for much of its time. With twelve beside each other all took a third more processor time:
     // what a daemon, a server or a kubelet does again and again, it does for as long as the test is late.
     maxWorkers: Number(process.env['E2E_WORKERS'] ?? 5),
     // Time is real here. What a busy machine made late once is told as tried again, not as failed.

@@ -106,6 +106,11 @@ export const SHARING_GUARDS: readonly GuardTable[] = [
     ],
   },
   {
+    test: 'test/planning/scale-up/groups/zonal-siblings.test.ts',
+    quick: true,
+    guards: ['a node that gets a pod is looked at again'],
+  },
+  {
     test: 'test/scheduling/snapshot/refused-shapes.test.ts',
     quick: true,
     guards: [

@@ -75,7 +75,7 @@ async function liveWeek(from: string, holiday: string, { hours, scan, look, down
     startMs: Date.parse(from),
     spec: worldOf(pools),
     flags,
-    // Nothing is read more often than a loop looks at it.
+    // Scale sets and instances are not read in between, where loops are far apart.
     env: { AZURE_VMSS_CACHE_TTL: String(scan * 60), AZURE_VMSS_VMS_CACHE_TTL: String(Math.max(scan, 5) * 60) },
     reportsKept: 1,
   };

@@ -53,8 +53,8 @@ export interface PodsToPack {
 interface Cursor {
   readonly place: NewNodePlace;
   at: number;
-  /** Whether the node at `at` had room when it was last looked at, and has received no pod since. */
-  hasRoom: boolean;
+  /** The node that was seen to have room, and has received no pod since. */
+  roomAt: number;
   /** The last pod to which rules closed the place, and the last one to which they left it open, by number. */
   closedTo: number;
   openTo: number;
@@ -91,6 +91,7 @@ export function* placeInterdependent(packing: Packing, toPack: PodsToPack): Slic
 const PODS_PER_STEP = 64;
 /** No place is closed to it. */
 const ANY_POD = -1;
+const NOWHERE = -1;
 const NO_PLACEHOLDERS: Placeholders = { count: 0, remove: () => undefined };
 
 function fillNodes(packing: Packing, toPack: PodsToPack, addNode: () => NewNode | undefined): void {
@@ -104,7 +105,7 @@ function fillNodes(packing: Packing, toPack: PodsToPack, addNode: () => NewNode 
     placePods(packing, node, group, { from: count, to });
     count = to;
     // A node that was added is full now, too: all before it in its place are.
-    if (cursor !== undefined) passOver(cursor);
+    if (cursor !== undefined) cursor.at += 1;
   }
 }
 
@@ -140,10 +141,11 @@ class RuledSearch {
       if (cursor === undefined || node === undefined) return undefined;
       if (!this.#admitsPlace(cursor, node)) continue;
       if (this.#admitsNode(node)) {
-        cursor.hasRoom = false;
+        // guard: a node that gets a pod is looked at again
+        cursor.roomAt = NOWHERE;
         return node;
       }
-      passOver(cursor);
+      cursor.at += 1;
       this.#floors = floors.map((floor, at) => Math.min(floor, this.#floors?.[at] ?? floor));
     }
   }
@@ -165,10 +167,7 @@ class RuledSearch {
     this.#serial += 1;
     const now = floorsOf(this.#rules.byHost.spread);
     if (this.#floors?.some((floor, at) => (now[at] ?? 0) > floor) === true) {
-      for (const cursor of this.#cursors) {
-        cursor.at = 0;
-        cursor.hasRoom = false;
-      }
+      for (const cursor of this.#cursors) cursor.at = 0;
       this.#floors = undefined;
     }
     return now;
@@ -180,12 +179,7 @@ function isEmpty({ spread, near, apart, repelling }: SplitRules['byHost']): bool
 }
 
 function cursorsOf({ places }: PodsToPack): readonly Cursor[] {
-  return places.flat().map((place) => ({ place, at: 0, hasRoom: false, closedTo: 0, openTo: 0 }));
-}
-
-function passOver(cursor: Cursor): void {
-  cursor.at += 1;
-  cursor.hasRoom = false;
+  return places.flat().map((place) => ({ place, at: 0, roomAt: NOWHERE, closedTo: 0, openTo: 0 }));
 }
 
 /** Of the first node with room of each place, that of the one that was added first. Places that are closed to the pod are left out. */
@@ -195,9 +189,9 @@ function firstWithRoom(cursors: readonly Cursor[], group: EquivalenceGroup, pod:
   for (const cursor of cursors) {
     if (cursor.closedTo === pod) continue;
     const { nodes } = cursor.place;
-    if (!cursor.hasRoom) {
+    if (cursor.roomAt !== cursor.at) {
       cursor.at = nodes.firstWithRoom(group, cursor.at);
-      cursor.hasRoom = cursor.at < nodes.count;
+      cursor.roomAt = cursor.at < nodes.count ? cursor.at : NOWHERE;
     }
     const node = nodes.nodeAt(cursor.at);
     if (node === undefined || node.index >= least) continue;
