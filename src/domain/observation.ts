@@ -174,13 +174,3 @@ export interface Observation {
   readonly cluster: ClusterView;
   readonly cloud: CloudView;
 }
-
-/** The nodes that are known to run on an instance. */
-export function nodesByInstance({ cloud, cluster }: Observation): ReadonlyMap<InstanceKey, Node> {
-  const nodes = new Map<InstanceKey, Node>();
-  for (const [name, key] of cloud.instanceOfNode) {
-    const node = cluster.nodes.get(name);
-    if (node !== undefined) nodes.set(key, node);
-  }
-  return nodes;
-}

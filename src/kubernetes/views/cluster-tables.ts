@@ -182,11 +182,11 @@ export class ReflectedCluster {
     );
     if (storage.length > 0) this.#storage.changed();
     this.#storage.setTrouble(troubles.volumes, troubles.room);
-    if (this.#nodes.takeChanged()) kept.nodes = sortedMap(this.#nodes.items.entries());
+    if (this.#nodes.takeChanged()) kept.nodes = sortedMap(this.#nodes.items, kept.nodes);
     if (this.#daemonSets.takeChanged()) kept.daemonSets = [...this.#daemonSets.items.values()].sort(byName);
     if (this.#budgets.takeChanged()) kept.budgets = [...this.#budgets.items.values()].sort(byName);
     if (this.#autoscalers?.takeChanged() === true) kept.autoscalers = byTarget(this.#autoscalers.items.values());
-    if (this.#namespaces.takeChanged()) kept.namespaces = sortedMap(this.#namespaces.items.values());
+    if (this.#namespaces.takeChanged()) kept.namespaces = sortedMap(new Map(this.#namespaces.items.values()), kept.namespaces);
     const view = this.#storage.resolve({
       nodes: kept.nodes,
       podsByNode: this.#index.podsByNode(),
@@ -233,6 +233,12 @@ export class ReflectedCluster {
   }
 }
 
-function sortedMap<Value>(entries: Iterable<readonly [string, Value]>): ReadonlyMap<string, Value> {
-  return new Map([...entries].sort(compareBy(([key]) => key)));
+/** By key. `before` is the map before it: while no key comes, the next one has its order. */
+function sortedMap<Value>(items: ReadonlyMap<string, Value>, before: ReadonlyMap<string, Value>): ReadonlyMap<string, Value> {
+  const next = new Map<string, Value>();
+  for (const key of before.keys()) {
+    const item = items.get(key);
+    if (item !== undefined) next.set(key, item);
+  }
+  return next.size === items.size ? next : new Map([...items].sort(compareBy(([key]) => key)));
 }

@@ -106,11 +106,15 @@ export class DeviceShapes {
   }
 
   #byNode(given: Claiming['podsByNode'], facts: DeviceClaimInput): Claiming['podsByNode'] {
-    const lists = [...given].map(([node, pods]) => [node, this.#list(pods, facts)] as const);
-    if (lists.every(([node, pods]) => given.get(node) === pods)) return given;
+    const found = new Map<string, readonly Pod[]>();
+    for (const [node, pods] of given) {
+      const list = this.#list(pods, facts);
+      if (list !== pods) found.set(node, list);
+    }
+    if (found.size === 0) return given;
     const before = this.#podsByNode;
-    const isSame = before.size === lists.length && lists.every(([node, pods]) => before.get(node) === pods);
-    if (!isSame) this.#podsByNode = new Map(lists);
+    const isSame = before.size === given.size && [...given].every(([node, pods]) => before.get(node) === (found.get(node) ?? pods));
+    if (!isSame) this.#podsByNode = new Map([...given].map(([node, pods]) => [node, found.get(node) ?? pods]));
     return this.#podsByNode;
   }
 

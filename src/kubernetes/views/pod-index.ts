@@ -13,7 +13,9 @@ interface Bucket {
 }
 
 export class PodIndex {
-  readonly #buckets = new Map<NodeName, Bucket>();
+  #buckets = new Map<NodeName, Bucket>();
+  /** Whether the buckets are in the order of their names, as views are. */
+  #isSorted = true;
   readonly #pending = new Set<Pod>();
   #view: ReadonlyMap<NodeName, readonly Pod[]> | undefined;
   #pendingView: readonly Pod[] | undefined;
@@ -24,8 +26,16 @@ export class PodIndex {
   }
 
   podsByNode(): ReadonlyMap<NodeName, readonly Pod[]> {
-    this.#view ??= new Map([...this.#buckets].sort(compareBy(([key]) => key)).map(([node, bucket]) => [node, show(bucket)]));
+    this.#view ??= this.#makeView();
     return this.#view;
+  }
+
+  #makeView(): ReadonlyMap<NodeName, readonly Pod[]> {
+    if (!this.#isSorted) this.#buckets = new Map([...this.#buckets].sort(compareBy(([key]) => key)));
+    this.#isSorted = true;
+    const view = new Map<NodeName, readonly Pod[]>();
+    for (const [node, bucket] of this.#buckets) view.set(node, show(bucket));
+    return view;
   }
 
   pendingPods(): readonly Pod[] {
@@ -60,6 +70,7 @@ export class PodIndex {
     if (bucket === undefined) {
       bucket = { pods: [], shown: false };
       this.#buckets.set(node, bucket);
+      this.#isSorted = false;
     } else if (bucket.shown) {
       bucket.pods = [...bucket.pods];
       bucket.shown = false;

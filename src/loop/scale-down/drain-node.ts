@@ -8,7 +8,7 @@ import { podName } from '../../domain/ids.ts';
 import type { RemovalOutcome, RemovalStep } from '../../domain/outcome.ts';
 import type { Removal } from '../../domain/plan.ts';
 import { asAutoscalerError, type AutoscalerError } from '../../lib/errors.ts';
-import { BudgetIndex, drainRulesOf } from '../../scheduling/drainability/drain-rule.ts';
+import { budgetIndex, drainRulesOf } from '../../scheduling/drainability/drain-rule.ts';
 import type { DrainDeps } from '../deps/loop-deps.ts';
 import type { DeleteBatches } from './delete-batches.ts';
 import { DELAY_POLL_MS, waitForDelays, waitForLoadBalancers } from './deletion-waits.ts';
@@ -99,7 +99,7 @@ async function drainAndDelete(removal: Removal, progress: RemovalProgress, deps:
   const onNode = checkRemoval(removal, sameNode(await readNode(removal, deps), first), 'before-evict', deps);
   progress.step = 'evict';
   const check: TaintCheck = () => checkTaint(removal, first, deps);
-  const budgets = new BudgetIndex(deps.reader.observe(clock.now()).disruptionBudgets);
+  const budgets = budgetIndex(deps.reader.observe(clock.now()).disruptionBudgets);
   const result = await evictInOrder(
     onNode,
     { ...deps, ...UNCHECKED, policy: policy.drain, said: OF_REMOVED_NODE, check: sharedCheck(check), budgets },

@@ -11,7 +11,7 @@ import type { Policy } from '../../domain/policy.ts';
 import type { ReadNode } from '../../domain/ports/cluster.ts';
 import { comesBackWith } from '../../planning/facts/recreated-pods.ts';
 import type { EndedMoves, RoomMove } from '../../planning/scale-down/room/room.ts';
-import { BudgetIndex, drainContext, drainRulesOf } from '../../scheduling/drainability/drain-rule.ts';
+import { budgetIndex, drainContext, drainRulesOf } from '../../scheduling/drainability/drain-rule.ts';
 import { checkNodeDrain } from '../../scheduling/drainability/drainability.ts';
 import { policyForDrains } from '../../scheduling/drainability/group-drain-options.ts';
 import type { DrainDeps } from '../deps/loop-deps.ts';
@@ -94,7 +94,7 @@ export class RoomMaker {
       ? `moving this pod from node ${node}, which can not hold its new size`
       : `moving ${names.join(', ')} from node ${node} so that this pod fits there`;
     events.record({ subject: { kind: 'Pod', namespace, name, uid }, type: 'Normal', reason: 'MakingRoom', message });
-    const budgets = new BudgetIndex(reader.observe(clock.now()).disruptionBudgets);
+    const budgets = budgetIndex(reader.observe(clock.now()).disruptionBudgets);
     const { maxGracefulTerminationMs } = policy.drain;
     const capMs = maxGracefulTerminationMs > 0 ? maxGracefulTerminationMs : Number.POSITIVE_INFINITY;
     const said = { reason: 'MakingRoom', message: `evicting this pod from node ${node} to make room for pod ${podName(asker)}` };

@@ -14,7 +14,7 @@ import type { DrainPolicy, Policy } from '../../domain/policy.ts';
 import { hasTaint } from '../../domain/taints.ts';
 import { nodeListFacts } from '../../planning/facts/node-list-facts.ts';
 import { isPreempted, preemptedNodes } from '../../planning/state/node-counts.ts';
-import { BudgetIndex } from '../../scheduling/drainability/drain-rule.ts';
+import { budgetIndex } from '../../scheduling/drainability/drain-rule.ts';
 import type { DrainDeps } from '../deps/loop-deps.ts';
 import { evictWithoutWaiting, OF_REMOVED_NODE, UNCHECKED } from './evict-pods.ts';
 import { EvictionTurns, PREEMPTION_EVICTIONS } from './eviction-turns.ts';
@@ -107,7 +107,7 @@ export class PreemptionResponder {
     log.info({ node: node.name, pods: pods.length, until, notice: preemption.notice }, 'Node preempted by Azure; evicting its pods');
     const message = `Azure preempts this instance at ${until} (${preemption.notice}): node cordoned, evicting ${pods.length} pods`;
     events.record({ subject: { kind: 'Node', name: node.name, uid: node.uid }, type: 'Warning', reason: 'NodePreempted', message });
-    const budgets = new BudgetIndex(reader.observe(clock.now()).disruptionBudgets);
+    const budgets = budgetIndex(reader.observe(clock.now()).disruptionBudgets);
     const rules = evictionRules(policy.drain, leftMs, clock.monotonic());
     const stayed = await evictWithoutWaiting(
       pods,

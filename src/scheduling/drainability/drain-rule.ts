@@ -10,10 +10,10 @@ import { RunningGangs } from './running-gangs.ts';
 
 const NONE: readonly DisruptionBudget[] = [];
 
-/** Which budgets select which pods. Found once per shape, since replicas share one. Lives as long as one view. */
+/** Which budgets select which pods. Found once per shape, since replicas share one. */
 export class BudgetIndex {
   readonly #byNamespace = new Map<string, AnchoredRules<DisruptionBudget>>();
-  readonly #byShape = new Map<PodShape, readonly DisruptionBudget[]>();
+  readonly #byShape = new WeakMap<PodShape, readonly DisruptionBudget[]>();
 
   constructor(budgets: readonly DisruptionBudget[]) {
     for (const budget of budgets) {
@@ -36,6 +36,15 @@ export class BudgetIndex {
     this.#byShape.set(shape, found);
     return found;
   }
+}
+
+const indexes = new WeakMap<readonly DisruptionBudget[], BudgetIndex>();
+
+/** A view keeps its list while no budget changed, and a thousand nodes may be removed at once. */
+export function budgetIndex(budgets: readonly DisruptionBudget[]): BudgetIndex {
+  const known = indexes.get(budgets) ?? new BudgetIndex(budgets);
+  indexes.set(budgets, known);
+  return known;
 }
 
 /** What a drain does with one pod. */
@@ -90,7 +99,7 @@ export type DrainRule = (pod: Pod, context: DrainContext) => DrainVerdict | unde
 
 /** A context for one view of the cluster. The budgets' selectors are evaluated once per shape. */
 export function drainContext(cluster: ClusterView, policy: DrainContext['policy'], nowMs: number): DrainContext {
-  const budgets = new BudgetIndex(cluster.disruptionBudgets);
+  const budgets = budgetIndex(cluster.disruptionBudgets);
   return {
     nowMs,
     policy,

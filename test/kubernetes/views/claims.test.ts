@@ -394,6 +394,16 @@ describe('a CSI driver that must be registered', () => {
     expect(refusals('p')['n-2']).toEqual([]);
     expect(cluster.views().nodes.get('n-1')).toBe(before.get('n-1'));
   });
+
+  it('is asked for as long as its object says so', () => {
+    const { put, refusals } = clusterOf({ pods: [pod('p', ['data'])], ...disk, csidrivers: [demand(AZURE_DISK_DRIVER, true)] });
+    const counts: number[] = [];
+    for (const each of [true, false, true]) {
+      put('csidrivers', demand(AZURE_DISK_DRIVER, each));
+      counts.push(refusals('p')['n-2']?.length ?? 0);
+    }
+    expect(counts).toEqual([1, 0, 1]);
+  });
 });
 
 describe('attach limits', () => {
@@ -455,6 +465,8 @@ describe('attach limits', () => {
     expect(refusals('p')['n-1']).toEqual([]);
     put('csinodes', csi('n-1', 1));
     expect(refusals('p')['n-1']).toMatchObject([{ kind: 'insufficient-resource', requested: 1, free: 0 }]);
+    put('csinodes', csi('n-1', 2));
+    expect(refusals('p')['n-1']).toEqual([]);
   });
 });
 

@@ -65,9 +65,9 @@ export function findUpcomingNodes(group: NodeGroup, index: UpcomingNodesIndex): 
   const joining = absent.filter((instance) => isJoining(instance, group, index));
   const promised = Array.from({ length: unlistedPromise(group, index) }, () => undefined);
   const recent = mayHaveRecentNodes(group, index) ? nodesOf(group, index) : [];
-  const unready = recent.filter((name) => isBecomingReady(name, group, index));
-  const fresh = recent.filter((name) => isFreshlyReady(name, index) && !unready.includes(name));
-  return { unregistered: [...joining.map((instance) => instance.zone), ...promised], unready: unready.sort(), fresh: fresh.sort() };
+  const unready = new Set(recent.filter((name) => isBecomingReady(name, group, index)));
+  const fresh = recent.filter((name) => isFreshlyReady(name, index) && !unready.has(name));
+  return { unregistered: [...joining.map((instance) => instance.zone), ...promised], unready: [...unready].sort(), fresh: fresh.sort() };
 }
 
 /** Old nodes neither become ready nor did so a moment ago. */
@@ -105,8 +105,6 @@ function isBecomingReady(name: NodeName, group: NodeGroup, index: UpcomingNodesI
   const { observation, state, policy, volumesClaimed, driversNeeded } = index;
   const node = observation.cluster.nodes.get(name);
   if (node === undefined || state.deleting.has(name)) return false;
-  // guard: a young node whose instance was stopped is no node to come
-  if (isStopped(node, group, observation)) return false;
   const { nowMs } = observation;
   const isFreshlyReady = nowMs - node.readiness.sinceMs < optionsOf(group, policy).maxProvisionMs;
   const starts =
@@ -115,7 +113,10 @@ function isBecomingReady(name: NodeName, group: NodeGroup, index: UpcomingNodesI
     awaitsDevices(node, group) ||
     (volumesClaimed && isFreshlyReady && awaitsDisks(node, group)) ||
     awaitsDrivers(node, group, driversNeeded);
-  return starts && mayTakePods(node) && isStarting(node, group, { policy, nowMs });
+  if (!starts) return false;
+  // guard: a young node whose instance was stopped is no node to come
+  if (isStopped(node, group, observation)) return false;
+  return mayTakePods(node) && isStarting(node, group, { policy, nowMs });
 }
 
 /** Whether no VM runs behind the node, so that it cannot become ready until its instance is started. */

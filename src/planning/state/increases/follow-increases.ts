@@ -9,8 +9,9 @@ import type { IncreaseRecord } from '../../../domain/loop-report.ts';
 import type { AcceptedIncrease, FollowedInstances, InstanceStages, LoopState } from '../../../domain/loop-state.ts';
 import type { Instance } from '../../../domain/node-group.ts';
 import type { Node } from '../../../domain/node.ts';
-import { nodesByInstance, type Observation } from '../../../domain/observation.ts';
-import { withRecords, type FollowedIncrease } from './increase-records.ts';
+import type { Observation } from '../../../domain/observation.ts';
+import { nodeOfInstance } from '../../facts/instance-facts.ts';
+import type { FollowedIncrease } from './increase-records.ts';
 
 /** Instances that have not come after this time are not expected any more, milliseconds. */
 export const FOLLOWED_MS = 3_600_000;
@@ -39,20 +40,28 @@ export function missingInstances({ nodes, instances, failed }: Pick<FollowedIncr
 
 /** The increases, those of the last hour with the instances that this observation shows. Call it once per observation. */
 export function followIncreases(before: LoopState['increases'], observation: Observation): LoopState['increases'] {
-  const { cloud, nowMs } = observation;
+  const { cloud, cluster, nowMs } = observation;
   const groups = new Map<NodeGroupId, Attribution>();
   for (const [group, records] of before)
     if (records.some(({ followed }) => followed !== undefined))
       groups.set(group, new Attribution(records.map((each) => young(each, nowMs))));
   if (groups.size === 0) return before;
-  const nodes = nodesByInstance(observation);
+  const nodeOf: NodeOf = (key) => {
+    const name = nodeOfInstance(cloud).get(key);
+    return name === undefined ? undefined : cluster.nodes.get(name);
+  };
   for (const { id, instances = [] } of cloud.groups) {
     const attribution = groups.get(id);
-    if (attribution !== undefined) for (const instance of instances) attribution.take(instance, nodes.get(instance.key));
+    if (attribution !== undefined) for (const instance of instances) attribution.take(instance, nodeOf);
   }
   for (const event of cloud.events) if (event.kind === 'increase-failed') groups.get(event.group)?.fail();
-  return [...groups].reduce((next, [group, { increases }]) => withRecords(next, group, increases), before);
+  const next = new Map(before);
+  for (const [group, { increases }] of groups) next.set(group, increases);
+  return next;
 }
+
+/** The node that runs on an instance. */
+type NodeOf = (key: InstanceKey) => Node | undefined;
 
 function young(record: AcceptedIncrease, nowMs: number): AcceptedIncrease {
   return record.followed === undefined || nowMs - record.followed.answeredAtMs < FOLLOWED_MS ? record : { ...record, followed: undefined };
@@ -64,26 +73,35 @@ class Attribution {
   readonly #increases: AcceptedIncrease[];
   readonly #ownerOf = new Map<InstanceKey, number>();
   readonly #changed = new Map<number, Map<InstanceKey, InstanceStages>>();
+  /** No earlier instance came of any of them. */
+  readonly #sinceMs: number;
 
   constructor(increases: readonly AcceptedIncrease[]) {
     this.#increases = [...increases];
+    this.#sinceMs = Math.min(...increases.map(({ followed }) => followed?.answeredAtMs ?? Infinity)) - SENDING_MS;
     for (const [at, { followed }] of this.#increases.entries())
       for (const key of followed?.instances.keys() ?? []) this.#ownerOf.set(key, at);
   }
 
-  take(instance: Instance, node: Node | undefined): void {
-    const { key, state } = instance;
+  take(instance: Instance, nodeOf: NodeOf): void {
+    const { key } = instance;
     const known = this.#ownerOf.get(key);
-    if (known === undefined && (state === 'failed' || state === 'deleting')) return;
+    if (known === undefined && !this.#mayHaveCome(instance)) return;
     const earlier = known === undefined ? undefined : this.#increases[known]?.followed?.instances.get(key);
-    const isAgain = earlier !== undefined && instance.startedAtMs !== undefined && instance.startedAtMs > earlier.createdAtMs;
+    const isAgain = isStartedAgain(instance, earlier);
     const before = isAgain ? undefined : earlier;
-    const stages = stagesOf(instance, node, before);
+    if (isComplete(before)) return;
+    const stages = stagesOf(instance, nodeOf(key), before);
     // guard: an instance that is started again is of the increase that started it
     const at = isAgain ? this.#missing(instance, stages, (known ?? -1) + 1) : (known ?? this.#missing(instance, stages, 0));
     if (at < 0 || isSame(stages, before)) return;
     this.#instancesOf(at).set(key, stages);
     this.#ownerOf.set(key, at);
+  }
+
+  /** Most instances of a group are older than every increase that is followed: they are not looked at any further. */
+  #mayHaveCome({ state, startedAtMs, firstSeenMs }: Instance): boolean {
+    return state !== 'failed' && state !== 'deleting' && (startedAtMs ?? firstSeenMs) >= this.#sinceMs;
   }
 
   /** The place of the oldest increase, from this place on, that misses an instance and may have brought this one. */
@@ -115,7 +133,7 @@ class Attribution {
 
   /** Azure does not say which increase failed: the oldest one that is not complete. */
   fail(): void {
-    const at = this.#increases.findIndex(({ nodes, followed }) => followed?.failed === false && !isComplete(nodes, followed));
+    const at = this.#increases.findIndex(({ nodes, followed }) => followed?.failed === false && !areAllReady(nodes, followed));
     this.#change(at, { failed: true });
   }
 
@@ -124,8 +142,12 @@ class Attribution {
   }
 }
 
-function isComplete(nodes: number, { instances }: FollowedInstances): boolean {
+function areAllReady(nodes: number, { instances }: FollowedInstances): boolean {
   return instances.size >= nodes && [...instances.values()].every(({ readyAtMs }) => readyAtMs !== undefined);
+}
+
+function isStartedAgain({ startedAtMs }: Instance, earlier: InstanceStages | undefined): boolean {
+  return earlier !== undefined && startedAtMs !== undefined && startedAtMs > earlier.createdAtMs;
 }
 
 /** A stage that was reached stays, although the node is not ready now or gone. None is earlier than the one before it. */
@@ -135,6 +157,11 @@ function stagesOf({ firstSeenMs, startedAtMs }: Instance, node: Node | undefined
   const registeredAtMs = before?.registeredAtMs ?? (node && Math.max(node.createdAtMs, createdAtMs));
   const readySinceMs = node?.readiness.ready === true ? Math.max(node.readiness.sinceMs, registeredAtMs ?? createdAtMs) : undefined;
   return { createdAtMs, registeredAtMs, readyAtMs: before?.readyAtMs ?? readySinceMs };
+}
+
+/** Nothing of them changes any more. */
+function isComplete(stages: InstanceStages | undefined): boolean {
+  return stages?.registeredAtMs !== undefined && stages.readyAtMs !== undefined;
 }
 
 function isSame(now: InstanceStages, before: InstanceStages | undefined): boolean {

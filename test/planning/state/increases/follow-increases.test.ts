@@ -97,6 +97,10 @@ describe('the instances of an increase', () => {
       expect([...instancesOf(ready[0]!).values()]).toEqual([{ createdAtMs: at, registeredAtMs: at, readyAtMs: at + 80 * SECOND }]);
     });
 
+    it('are those of the only increase although they were started while its requests were sent', () => {
+      expect(keysOf(look(made(1, START_MS), START_MS + SECOND, [started('g-1', START_MS - 30 * SECOND, 'creating')]))).toEqual([1]);
+    });
+
     it('leave what the earlier increase reached as it was, and its place taken', () => {
       const at = START_MS + 600 * SECOND;
       const [earlier, later] = look(
