@@ -58,12 +58,12 @@ export function findCustomDaemons({ nodes, daemonsOn, known, nowMs }: GroupDaemo
   const counts = new Map<string, number>();
   let settled = 0;
   for (const node of nodes) {
-    const isSettled = node.readiness.sinceMs + SETTLED_AFTER_MS <= nowMs;
-    if (isSettled) settled += 1;
+    const settles = isSettled(node, nowMs);
+    if (settles) settled += 1;
     const daemons = daemonsOn(node);
     if (daemons.length === 0) continue;
     for (const [key, daemon] of new Map(daemons.map((each) => [keyOf(each), each]))) {
-      if (isSettled) counts.set(key, (counts.get(key) ?? 0) + 1);
+      if (settles) counts.set(key, (counts.get(key) ?? 0) + 1);
       const other = found.get(key);
       found.set(key, other === undefined ? daemon : { ...daemon, requests: largest(other.requests, daemon.requests) });
     }
@@ -86,6 +86,8 @@ interface Known {
   readonly text: string;
   /** When each daemon was last on every settled node, in milliseconds since the epoch. */
   readonly wholeAtMs: ReadonlyMap<string, number>;
+  /** What they were found from, if no time changes the result: every node is settled, and each daemon is on all of them. */
+  readonly lastingly: Pick<GroupDaemonsInput, 'nodes' | 'daemonsOn'> | undefined;
 }
 
 /** Remembers the custom daemons of one group. */
@@ -99,11 +101,15 @@ export class CustomDaemons {
 
   /** `recorded` counts before a node was seen. */
   update({ recorded, ...seen }: Omit<GroupDaemonsInput, 'known'> & { readonly recorded: readonly CustomDaemon[] }): void {
-    const { nodes, nowMs } = seen;
+    const { nodes, daemonsOn, nowMs } = seen;
     const before = this.#last;
+    if (before?.lastingly?.nodes === nodes && before.lastingly.daemonsOn === daemonsOn) {
+      this.#last = { ...before, wholeAtMs: seenAt(before.daemons, nowMs) };
+      return;
+    }
     const known = before?.daemons ?? recorded;
     const whole = nodes.length === 0 ? known : findCustomDaemons({ ...seen, known });
-    const wholeAtMs = new Map(whole.map((daemon) => [keyOf(daemon), nowMs]));
+    const wholeAtMs = seenAt(whole, nowMs);
     const held = (before?.daemons ?? NONE).filter((daemon) => {
       const lastMs = before?.wholeAtMs.get(keyOf(daemon));
       if (lastMs === undefined || wholeAtMs.has(keyOf(daemon)) || lastMs + SETTLED_AFTER_MS < nowMs) return false;
@@ -112,26 +118,42 @@ export class CustomDaemons {
     });
     const daemons = held.length === 0 ? whole : [...whole, ...held].sort(compareBy(keyOf));
     const text = JSON.stringify(daemons);
-    this.#last = { daemons: before?.text === text ? before.daemons : daemons, text, wholeAtMs };
+    const lasts = held.length === 0 && nodes.every((node) => isSettled(node, nowMs));
+    const lastingly = lasts ? { nodes, daemonsOn } : undefined;
+    this.#last = { daemons: before?.text === text ? before.daemons : daemons, text, wholeAtMs, lastingly };
   }
+}
+
+function seenAt(daemons: readonly CustomDaemon[], nowMs: number): Map<string, number> {
+  return new Map(daemons.map((daemon) => [keyOf(daemon), nowMs]));
+}
+
+function isSettled({ readiness }: Node, nowMs: number): boolean {
+  return readiness.sinceMs + SETTLED_AFTER_MS <= nowMs;
 }
 
 /** The lists are never changed, and most are the same in the next view. */
 const BOUND = new WeakMap<readonly Pod[], { readonly createdAtMs: number; readonly daemons: readonly CustomDaemon[] }>();
-const WAITING = new WeakMap<readonly Pod[], ReadonlyMap<NodeName, readonly Pod[]>>();
+const READERS = new WeakMap<
+  ClusterView['podsByNode'],
+  { readonly pendingPods: readonly Pod[]; readonly daemonsOn: GroupDaemonsInput['daemonsOn'] }
+>();
 
-/** The custom daemons of a node: their pods run on it, or wait for it. */
+/** The custom daemons of a node: their pods run on it, or wait for it. The same function while no pod changed. */
 export function customDaemonsIn({
   podsByNode,
   pendingPods,
 }: Pick<ClusterView, 'podsByNode' | 'pendingPods'>): GroupDaemonsInput['daemonsOn'] {
-  const pending = WAITING.get(pendingPods) ?? pendingByNode(pendingPods);
-  WAITING.set(pendingPods, pending);
-  return (node) => {
+  const known = READERS.get(podsByNode);
+  if (known?.pendingPods === pendingPods) return known.daemonsOn;
+  const pending = pendingByNode(pendingPods);
+  const daemonsOn = (node: Node): readonly CustomDaemon[] => {
     const bound = boundDaemons(node, podsByNode.get(node.name));
     const waiting = pending.get(node.name);
     return waiting === undefined ? bound : [...bound, ...customDaemonsOn(node, waiting)];
   };
+  READERS.set(podsByNode, { pendingPods, daemonsOn });
+  return daemonsOn;
 }
 
 function boundDaemons(node: Node, pods: readonly Pod[] | undefined): readonly CustomDaemon[] {

@@ -1,3 +1,4 @@
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { CustomDaemons, customDaemonsIn, isCustomDaemon } from '../../../src/azure/templates/custom-daemons.ts';
 import { fromStored, toStored } from '../../../src/azure/templates/node-pods.ts';
@@ -149,6 +150,36 @@ describe('daemon pods that no built-in DaemonSet announces', () => {
     };
     expect(update(nodeOf('a'), START_MS)).toHaveLength(1);
     expect(update(nodeOf('a', { createdAtMs: START_MS }), START_MS + 2 * MINUTE)).toEqual([]);
+  });
+
+  it('are those of another look at everything, also where nothing but the time is new', () => {
+    const lists = [[], TWO, [nodeOf('a')], [nodeOf('a'), nodeOf('b', { readiness: { ready: true, sinceMs: START_MS, reason: '' } })]].map(
+      (nodes) => nodes.filter(showsNextNode),
+    );
+    const pods = [[agentOn('a'), agentOn('b')], [agentOn('a')], [agentOn('b')], []];
+    const clusters = pods.map((each) => aCluster({ nodes: TWO, pods: each }));
+    const step = fc.record({
+      nodes: fc.constantFrom(...lists),
+      cluster: fc.constantFrom(...clusters),
+      afterMs: fc.constantFrom(1, 10_000, MINUTE - 1, MINUTE, MINUTE + 1),
+      times: fc.integer({ min: 1, max: 3 }),
+    });
+    fc.assert(
+      fc.property(fc.array(step, { minLength: 1, maxLength: 8 }), (steps) => {
+        const [known, again] = [new CustomDaemons(), new CustomDaemons()];
+        let nowMs = START_MS;
+        for (const { nodes, cluster, afterMs, times } of steps) {
+          for (let time = 0; time < times; time++) {
+            nowMs += afterMs;
+            known.update({ nodes, daemonsOn: customDaemonsIn(cluster), recorded: [], nowMs });
+            const daemonsOn = customDaemonsIn({ ...cluster, podsByNode: new Map(cluster.podsByNode) });
+            again.update({ nodes: [...nodes], daemonsOn, recorded: [], nowMs });
+            expect(known.known).toEqual(again.known);
+          }
+        }
+      }),
+      { seed: 27, numRuns: 300 },
+    );
   });
 
   it('are the same array while nothing is new', () => {
