@@ -140,6 +140,7 @@ async function runSteps(
 async function observe({ deps, loopId, snapshot, statuses }: RunOnceInput, nowMs: number): Promise<Observation> {
   const { turns } = deps;
   const whole = deps.cluster.observe(nowMs);
+  await turns.next();
   const view = withOnDemandShares(withOwners(deps.cloud.withoutStopped(whole), deps.owners));
   const cluster = { ...view, capacity: statuses.overlay(view.capacity) };
   await turns.next();
