@@ -4,6 +4,7 @@
  * Must not know how a pod is placed.
  * Idea: on-demand share.
  */
+import type { NodeName } from '../../../domain/ids.ts';
 import { isSpotNode } from '../../../domain/node.ts';
 import { onDemandPods, type OnDemandShare } from '../../../domain/annotations.ts';
 import type { ClusterView } from '../../../domain/observation.ts';
@@ -64,12 +65,22 @@ export function brokenShares(places: Iterable<{ readonly pod: Pod; readonly spot
 function workloadsOf({ nodes, podsByNode, pendingPods }: Cluster): Workloads {
   const workloads = new Map<string, { readonly members: Member[] }>();
   for (const pod of pendingPods) addMember(workloads, { pod, place: 'pending' });
-  for (const [name, pods] of podsByNode) {
-    if (!factsOf(pods).hasShares) continue;
+  for (const [name, pods] of listsWithShares(podsByNode)) {
     const node = nodes.get(name);
     for (const pod of pods) addMember(workloads, { pod, place: node !== undefined && isSpotNode(node) ? 'spot' : 'regular' });
   }
   return new Map([...workloads].map(([uid, { members }]) => [uid, members]));
+}
+
+type Lists = readonly (readonly [NodeName, readonly Pod[]])[];
+
+/** The view keeps its map while no pod changed, and most clusters have no such pod. */
+const sharing = new WeakMap<Cluster['podsByNode'], Lists>();
+
+function listsWithShares(podsByNode: Cluster['podsByNode']): Lists {
+  const known = sharing.get(podsByNode) ?? [...podsByNode].filter(([, pods]) => factsOf(pods).hasShares);
+  sharing.set(podsByNode, known);
+  return known;
 }
 
 /** A pod that is being deleted is no pod of its workload any more; its successor is. */
