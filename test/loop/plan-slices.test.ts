@@ -5,6 +5,8 @@ import { aPolicy } from '../support/policy.ts';
 import { aStage, type StageOptions } from './support.ts';
 
 const A = nodeGroupId('a');
+/** The pause after the look at the cloud: three precede it. */
+const AFTER_THE_LOOK = 4;
 
 /** Plans are interrupted wherever they may be. `meanwhile` gets the number of the pause. */
 function pausing(
@@ -58,8 +60,7 @@ describe('a plan that is made in slices', () => {
 
   it('meets a capacity that another writer moved meanwhile as a conflict, and the other nodes count', async () => {
     const { stage } = pausing(GROWS, (pause, { cloud }) => {
-      // Two pauses precede the look at the cloud.
-      if (pause !== 3) return;
+      if (pause !== AFTER_THE_LOOK) return;
       const coming = anInstance({ node: 'a-theirs', state: 'creating', firstSeenMs: START_MS });
       const target = { known: true, value: 1, version: '"other"', confirmed: true, observedAtMs: START_MS } as const;
       cloud.groups.set(A, { ...aGroup({ id: 'a', target: 1 }), target, instances: [coming] });
@@ -95,7 +96,7 @@ describe('a plan that is made in slices', () => {
   it('ends when the process stops: nothing is written, and the next plan is whole', async () => {
     let ends = true;
     const { stage } = pausing(GROWS, (pause, { stop }) => {
-      if (ends && pause === 3) stop.abort();
+      if (ends && pause === AFTER_THE_LOOK) stop.abort();
     });
     const report = await stage.runOnce();
     expect([report.outcome, report.rounds, targetOf(stage)]).toEqual(['cancelled', [], 0]);
